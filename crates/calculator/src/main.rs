@@ -1,0 +1,3 @@
+//! Placeholder; grows into the server.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The workspace runner.
+
+fn main() {}
