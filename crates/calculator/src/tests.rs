@@ -82,9 +82,19 @@ async fn a_countdown_reports_every_tick_and_is_counted() {
 
 #[tokio::test]
 async fn a_cancelled_countdown_runs_no_longer() {
-    let client = connect(Revision::V2026_07_28).await;
-    let call = json!({"name": "countdown", "arguments": {"from": 10}});
-    client.start("tools/call", call).cancel();
+    let client = connect(Revision::V2025_06_18).await;
+    let watched = json!({"uri": "calculator://countdowns"});
+    client
+        .request("resources/subscribe", watched)
+        .await
+        .expect("subscribe");
+    let countdown = client.start(
+        "tools/call",
+        json!({"name": "countdown", "arguments": {"from": 10}}),
+    );
+    next_update(&client).await;
+    countdown.cancel();
+    next_update(&client).await;
     let counts = client
         .read_resource("calculator://countdowns")
         .await
@@ -93,6 +103,12 @@ async fn a_cancelled_countdown_runs_no_longer() {
         counts[0]["text"],
         "{\n  \"running\": 0,\n  \"finished\": 1\n}"
     );
+}
+
+async fn next_update(client: &Client) {
+    while client.notification().await.expect("notification").method
+        != "notifications/resources/updated"
+    {}
 }
 
 #[tokio::test]
