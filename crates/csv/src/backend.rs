@@ -21,6 +21,8 @@ mod report;
 use std::path::PathBuf;
 
 pub(crate) use report::{Analysis, Operation};
+#[cfg(test)]
+pub(crate) use sandbox::opens_by_steps;
 
 /// The directories this server may read, opened once at start-up.
 pub(crate) struct Backend {

@@ -3,6 +3,7 @@
 //! Only the delimiter is guessed from a sample, because reading cannot start without it. Types and
 //! decimal marks are decided by every cell, in `column`.
 
+use super::number;
 use super::records::MAX_FIELDS;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -43,8 +44,12 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool) -> Sniffed {
         None => choose(records, is_whole),
     };
 
-    let survey = Survey::of(records, delimiter.unwrap_or(NO_DELIMITER), is_whole);
-    let comments = survey.keep_comments(comments, delimiter);
+    let comments = keep_comments(
+        comments,
+        records,
+        delimiter.unwrap_or(NO_DELIMITER),
+        is_whole,
+    );
     prelude_len += comments.iter().map(|line| line.len).sum::<usize>();
     Sniffed {
         delimiter,
@@ -100,6 +105,30 @@ fn comment_lines(mut bytes: &[u8], newline: u8) -> Vec<Line<'_>> {
         bytes = bytes.get(line.len..).unwrap_or_default();
         lines.push(line);
     }
+    lines
+}
+
+/// `#` also starts headers such as `#id,name` and ordinary data, which are no comments.
+fn keep_comments<'a>(
+    mut lines: Vec<Line<'a>>,
+    records: &[u8],
+    delimiter: u8,
+    is_whole: bool,
+) -> Vec<Line<'a>> {
+    let survey = Survey::of(records, delimiter, is_whole);
+    let Some(width) = survey.widths.first().filter(|_| !survey.has_hash_record) else {
+        return Vec::new();
+    };
+    let first_record = Line::first(records, b'\n').text;
+    let is_first_data = first_record
+        .split(|byte| *byte == delimiter)
+        .any(|cell| number::parse(cell.trim_ascii(), b'.').is_some());
+    let is_record = |line: &mut Line<'_>| {
+        let is_prose = line.text.starts_with(b"# ");
+        let widths = Survey::of(line.text, delimiter, true).widths;
+        *width > 1 && widths.first() == Some(width) && (is_first_data || !is_prose)
+    };
+    while lines.pop_if(is_record).is_some() {}
     lines
 }
 
@@ -218,23 +247,5 @@ impl Survey {
         }
         let common = counts.iter().zip(0..).max_by_key(|(count, _)| **count);
         common.map(|(_, width)| width)
-    }
-
-    /// `#` also starts headers such as `#id,name` and ordinary data, which are no comments.
-    fn keep_comments<'a>(&self, mut lines: Vec<Line<'a>>, delimiter: Option<u8>) -> Vec<Line<'a>> {
-        if self.has_hash_record || self.widths.is_empty() {
-            return Vec::new();
-        }
-        let width = |line: &Line<'_>| {
-            Survey::of(line.text, delimiter.unwrap_or(NO_DELIMITER), true)
-                .widths
-                .first()
-                .copied()
-        };
-        lines.pop_if(|line| {
-            let width = width(line);
-            width > Some(1) && width == self.widths.first().copied()
-        });
-        lines
     }
 }

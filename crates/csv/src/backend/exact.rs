@@ -56,7 +56,7 @@ impl BigDecimal {
         if rounded.abs() <= MAX_SAFE_INTEGER as f64 {
             return Number::inexact(
                 from_f64(rounded),
-                "exact sum / count, rounded once to f64 (about 16 digits)",
+                "exact sum / count, rounded once to 17 digits (f64)",
             );
         }
         let rounded = self.rounded_quotient(count, 6);

@@ -94,27 +94,31 @@ impl Records {
         }
         self.field_count = 0;
         let mut unquoted_len = 0;
+        let mut is_input_over = false;
         loop {
+            // Outside quotes a line end changes nothing at the end of the file; inside it does not
+            // end the record, which is the only way to ask this parser where it stands.
+            let input = match is_input_over {
+                true => b"\n",
+                false => self.window.get(self.next..self.filled).unwrap_or_default(),
+            };
             let (result, read_len, written_len, field_count) = self.parser.read_record(
-                self.window.get(self.next..self.filled).unwrap_or_default(),
+                input,
                 self.unquoted.get_mut(unquoted_len..).unwrap_or_default(),
                 self.ends.get_mut(self.field_count..).unwrap_or_default(),
             );
-            self.next += read_len;
+            self.next += if is_input_over { 0 } else { read_len };
             unquoted_len += written_len;
             self.field_count += field_count;
             match result {
                 ReadRecordResult::Record => return self.end_record().map(|()| true),
-                ReadRecordResult::End => return Ok(false),
                 ReadRecordResult::OutputFull => self.unquoted.resize(self.unquoted.len() * 2, 0),
                 ReadRecordResult::OutputEndsFull => self.grow_ends()?,
-                ReadRecordResult::InputEmpty if self.source_ended || !self.refill()? => {
-                    if self.is_inside_quote() {
-                        self.unterminated = Some(self.quote_line());
-                        return Ok(false);
-                    }
+                ReadRecordResult::InputEmpty if !is_input_over => is_input_over = !self.refill()?,
+                ReadRecordResult::InputEmpty | ReadRecordResult::End => {
+                    self.unterminated = Some(self.quote_line());
+                    return Ok(false);
                 }
-                ReadRecordResult::InputEmpty => {}
             }
         }
     }
@@ -256,13 +260,6 @@ impl Records {
         }
         self.ends.resize(self.ends.len() * 2, 0);
         Ok(())
-    }
-
-    /// Asks a copy of the parser: a line end outside quotes would end the record.
-    fn is_inside_quote(&self) -> bool {
-        let mut probe = self.parser.clone();
-        let (result, ..) = probe.read_record(b"\n", &mut [0; 2], &mut [0; 2]);
-        !matches!(result, ReadRecordResult::Record)
     }
 
     /// The line on which the field being read starts.
