@@ -201,7 +201,9 @@ impl Column {
     }
 
     fn push_text(&mut self, cell: &[u8]) {
-        if !self.has_other_than_boolean {
+        if is_blank(cell) {
+            self.empty_cells += 1;
+        } else if !self.has_other_than_boolean {
             self.has_other_than_boolean = !is_boolean_word(cell);
         }
     }
@@ -213,6 +215,8 @@ impl Column {
         if let Some(number) = number::parse(word, self.mark.byte()) {
             self.spaced += 1;
             self.push_number(number, wanted, line);
+        } else if word.is_empty() {
+            self.empty_cells += 1;
         } else if is_null_token(word) {
             self.count_null_token(word);
         } else if is_nan(word) {
@@ -304,9 +308,14 @@ fn is_one_of(word: &[u8], words: &[&str]) -> bool {
         .any(|other| word.eq_ignore_ascii_case(other.as_bytes()))
 }
 
-/// A cell of spaces is a null as well.
+/// Spaces only, which is as good as empty in a column of any type.
+#[inline]
+fn is_blank(cell: &[u8]) -> bool {
+    cell.first().is_some_and(u8::is_ascii_whitespace) && cell.trim_ascii_start().is_empty()
+}
+
 fn is_null_token(word: &[u8]) -> bool {
-    is_one_of(word, &["", "na", "n/a", "#n/a", "null", "none", "nil", "-"])
+    is_one_of(word, &["na", "n/a", "#n/a", "null", "none", "nil", "-"])
 }
 
 fn is_nan(word: &[u8]) -> bool {

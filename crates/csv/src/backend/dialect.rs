@@ -3,8 +3,9 @@
 //! Only the delimiter is guessed from a sample, because reading cannot start without it. Types and
 //! decimal marks are decided by every cell, in `column`.
 
+use std::collections::BTreeMap;
+
 use super::number;
-use super::records::MAX_FIELDS;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Sniffed {
@@ -218,9 +219,12 @@ impl Survey {
     /// `None` unless most records have the same number of fields, at least two.
     fn score(&self) -> Option<Score> {
         let header = *self.widths.first()?;
-        let count = |width| self.widths.iter().filter(|other| **other == width).count();
-        let widest = self.widths.iter().copied().max()?.min(MAX_FIELDS);
-        let common = self.most_common(widest)?;
+        let mut counts = BTreeMap::<usize, usize>::new();
+        for width in &self.widths {
+            *counts.entry(*width).or_default() += 1;
+        }
+        let count = |width| counts.get(&width).copied().unwrap_or_default();
+        let common = *counts.iter().max_by_key(|(_, count)| **count)?.0;
         let width = if count(header) == count(common) {
             header
         } else {
@@ -236,16 +240,5 @@ impl Survey {
             matching,
             total,
         })
-    }
-
-    fn most_common(&self, widest: usize) -> Option<usize> {
-        let mut counts = vec![0usize; widest + 1];
-        for width in &self.widths {
-            if let Some(count) = counts.get_mut(*width) {
-                *count += 1;
-            }
-        }
-        let common = counts.iter().zip(0..).max_by_key(|(count, _)| **count);
-        common.map(|(_, width)| width)
     }
 }

@@ -143,22 +143,20 @@ impl Table {
         }
     }
 
-    /// `1.234` beside columns with decimal commas is most likely 1234, but nothing proves it.
+    /// Where columns differ in their decimal mark, `1.234` or `1,234` may as well be 1234.
     fn resolve_marks(&mut self) {
-        let has_mark = |(_, column): &(usize, Column), mark| {
-            column.decimal_mark().is_some_and(|(seen, _)| seen == mark)
-        };
-        if self
+        let marks = self
             .columns
             .iter()
-            .any(|column| has_mark(column, Mark::Comma))
-        {
-            for column in &mut self.columns {
-                if has_mark(column, Mark::Point) && column.1.may_separate_thousands() {
-                    column.1.refuse_mark();
-                }
-            }
+            .filter_map(|(_, column)| column.decimal_mark());
+        let (points, commas) = marks.partition::<Vec<_>, _>(|(mark, _)| *mark == Mark::Point);
+        if points.is_empty() || commas.is_empty() {
+            return;
         }
+        let columns = self.columns.iter_mut().map(|(_, column)| column);
+        columns
+            .filter(|column| column.may_separate_thousands())
+            .for_each(Column::refuse_mark);
     }
 }
 
@@ -228,6 +226,12 @@ fn select(names: &[String], wanted: Option<&[String]>) -> Result<Vec<usize>, Err
 
 fn unknown_column(name: &str, names: &[String]) -> Error {
     const MAX_LISTED: usize = 30;
+    if names.is_empty() {
+        return Error::UnknownColumn {
+            name: shown(name.as_bytes()),
+            available: "none".into(),
+        };
+    }
     let listed = names
         .iter()
         .take(MAX_LISTED)

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::io::Write as _;
 
 use serde_json::Value;
 
@@ -246,6 +247,38 @@ fn cancelling_stops_the_scan() {
     assert!(matches!(answer, Err(Error::Cancelled)));
     let (bytes_done, ..) = seen.last().unwrap();
     assert!((1 << 20..3 << 19).contains(bytes_done), "{seen:?}");
+}
+
+struct AppendOnce<'a> {
+    file: &'a std::path::Path,
+}
+
+impl Observer for AppendOnce<'_> {
+    fn progress(&self, bytes_done: u64, bytes_total: u64, _: u64) {
+        if bytes_done < bytes_total {
+            let mut file = std::fs::File::options()
+                .append(true)
+                .open(self.file)
+                .unwrap();
+            file.write_all(b"1\n").unwrap();
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_file_that_grows_is_flagged() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file.csv");
+    std::fs::write(&file, "a\n".to_owned() + &"1\n".repeat(100_000)).unwrap();
+    let request = every_operation("file.csv");
+    let answer = analyze_in(dir.path().to_owned(), &request, &AppendOnce { file: &file }).unwrap();
+    check("grown", &answer, &[("/quality/changed_while_read", "true")]);
+    let again = analyze_in(dir.path().to_owned(), &request, &Quiet).unwrap();
+    check("at rest", &again, &[("/quality", "{}")]);
 }
 
 fn fixture(name: &str) -> Value {
