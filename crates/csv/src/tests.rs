@@ -1,11 +1,13 @@
 //! Checks the backend on files as they come: messy, hostile, huge and plain.
 //!
 //! `messy` is the catalogue of inputs and right answers, `sandbox` tries to get out, `sums`
-//! compares with big-integer arithmetic, `scanning` covers what needs more than a few bytes.
+//! compares with big-integer arithmetic, `structure` with tables written in every usual way, and
+//! `scanning` covers what needs more than a few bytes.
 
 mod messy;
 mod sandbox;
 mod sums;
+mod structure;
 mod scanning;
 
 use std::path::PathBuf;
