@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::ask::Question;
 use crate::error::Error;
 use crate::prompt::PromptMessage;
 use crate::registry::{Item, List};
@@ -29,6 +30,11 @@ pub(crate) enum Answer {
         messages: Vec<PromptMessage>,
     },
     Completed(Vec<String>),
+    /// The handler waits for these answers, each under its key (2026-07-28).
+    InputRequired {
+        requests: Vec<(String, Question)>,
+        state: String,
+    },
     /// The server ends a `subscriptions/listen` stream.
     ListenEnded,
 }

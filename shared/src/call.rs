@@ -3,12 +3,14 @@
 //! The crate's core works on this alone. Only the few generic lines that make a
 //! `Context<S>` out of it are compiled again for each server.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
+use crate::ask::back_channel::BackChannel;
+use crate::ask::replay::Replay;
 use crate::outbox::Outbox;
 use crate::registry::Registry;
 use crate::revision::Revision;
@@ -108,6 +110,7 @@ pub(crate) struct Call {
     stream: Arc<Outbox>,
     progress: Option<Progress>,
     log: LogThreshold,
+    asks: Asks,
     /// Set under the stream's lock when the call is answered or cancelled.
     closed: AtomicBool,
     cancelled: Notify,
@@ -123,7 +126,12 @@ struct Progress {
 }
 
 impl Call {
-    pub(crate) fn new(origin: Origin, subject: String, progress_token: Option<&str>) -> Self {
+    pub(crate) fn new(
+        origin: Origin,
+        subject: String,
+        progress_token: Option<&str>,
+        asks: Asks,
+    ) -> Self {
         Self {
             revision: origin.revision,
             subject,
@@ -135,6 +143,7 @@ impl Call {
                 next: AtomicU64::new(0),
             }),
             log: origin.log,
+            asks,
             closed: AtomicBool::new(false),
             cancelled: Notify::new(),
             is_cancelled: AtomicBool::new(false),
@@ -186,6 +195,10 @@ impl Call {
         self.cancelled.notify_waiters();
     }
 
+    pub(crate) fn asks(&self) -> &Asks {
+        &self.asks
+    }
+
     pub(crate) fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Acquire)
     }
@@ -198,6 +211,22 @@ impl Call {
     }
 }
 
+/// How this call can ask its client.
+#[derive(Debug)]
+pub(crate) enum Asks {
+    /// It cannot: the method has no place for questions.
+    None,
+    /// By requests of ours, in a stateful session.
+    Session(Arc<BackChannel>),
+    /// By suspending the handler (2026-07-28).
+    Replay {
+        replay: Mutex<Replay>,
+        method: &'static str,
+        /// As they came, to tell a retry of this request from another one.
+        arguments: Box<str>,
+    },
+}
+
 /// What a call takes over from the connection and the envelope it came with.
 #[derive(Debug)]
 pub(crate) struct Origin {
@@ -206,4 +235,6 @@ pub(crate) struct Origin {
     pub(crate) stream: Arc<Outbox>,
     pub(crate) client: Client,
     pub(crate) log: LogThreshold,
+    /// The way to the client, in a stateful session.
+    pub(crate) back_channel: Option<Arc<BackChannel>>,
 }

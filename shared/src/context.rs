@@ -3,7 +3,12 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
+use crate::ask::AskError;
+use crate::ask::elicit::{Elicitation, Elicited};
+use crate::ask::roots::Root;
+use crate::ask::sample::{SampleRequest, Sampled};
 use crate::call::{Call, ClientInfo, Level};
 use crate::changes::Changes;
 use crate::revision::Revision;
@@ -42,6 +47,63 @@ impl<S> Context<S> {
     /// personal data or internals here.
     pub fn log(&self, level: Level, data: impl Serialize) {
         self.call.log(level, &data);
+    }
+
+    /// Asks the person at the client, by a [`crate::Form`] or an [`crate::OpenUrl`].
+    ///
+    /// `key` names the question within this handler: the same each time the handler runs, and
+    /// another one for each question (in a loop, number them). In 2026-07-28 the handler is run
+    /// again from the start when the answer comes, so what comes before a question must do no
+    /// harm when done twice; wrap it in [`Context::once`] if it would.
+    ///
+    /// # Errors
+    /// [`AskError`] if the client cannot be asked, refuses, or answers with something that does
+    /// not fit. With `?` the model is told so.
+    pub async fn elicit(
+        &self,
+        key: &str,
+        elicitation: impl Into<Elicitation>,
+    ) -> Result<Elicited, AskError> {
+        let elicitation = elicitation.into();
+        let question = elicitation.question(self.revision())?;
+        self.call
+            .ask(key, question, |answer| elicitation.read(answer))
+            .await
+    }
+
+    /// Asks the client's model. See [`Context::elicit`] about `key`.
+    ///
+    /// # Errors
+    /// As [`Context::elicit`].
+    pub async fn sample(&self, key: &str, request: SampleRequest) -> Result<Sampled, AskError> {
+        let question = request.question(self.revision())?;
+        self.call.ask(key, question, SampleRequest::read).await
+    }
+
+    /// Asks which directories the client works in. They are advice: what a server may touch is
+    /// its own configuration's to say. See [`Context::elicit`] about `key`.
+    ///
+    /// # Errors
+    /// As [`Context::elicit`].
+    pub async fn roots(&self, key: &str) -> Result<Vec<Root>, AskError> {
+        self.call.ask_roots(key).await
+    }
+
+    /// Does something with effects once, however often the handler is run for one call. Keys are
+    /// shared with [`Context::elicit`]. A failure is not remembered.
+    ///
+    /// # Errors
+    /// What `work` fails with, or [`AskError::Misused`] if the key is used twice.
+    pub async fn once<T, E>(
+        &self,
+        key: &str,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E>
+    where
+        T: Serialize + DeserializeOwned,
+        E: From<AskError>,
+    {
+        self.call.once(key, work).await
     }
 
     /// The client has cancelled the request. A handler needs to ask only in its own threads: the

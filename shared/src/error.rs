@@ -68,6 +68,9 @@ pub enum Error {
     UnsupportedVersion(String),
     /// No resource has this URI.
     ResourceNotFound(String),
+    /// The client has not declared a capability the answer depends on, given in the shape a
+    /// client declares it.
+    MissingCapability(serde_json::Value),
     /// A limit of this server is reached; the text says which and what to do.
     Refused(&'static str),
     /// Something on our side failed. The text goes to the log; the wire says "Internal error".
@@ -103,6 +106,9 @@ impl fmt::Display for Error {
                 write!(f, "Unsupported protocol version: {version}")
             }
             Self::ResourceNotFound(uri) => write!(f, "Resource not found: {uri}"),
+            Self::MissingCapability(capabilities) => {
+                write!(f, "The client must declare the capability {capabilities}")
+            }
             Self::Refused(message) => f.write_str(message),
             Self::Internal(_) => f.write_str("Internal error"),
         }

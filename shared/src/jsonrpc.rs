@@ -20,6 +20,8 @@ pub(crate) mod code {
     /// Stateful revisions only; 2026-07-28 answers `INVALID_PARAMS`.
     pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
     /// 2026-07-28 only.
+    pub(crate) const MISSING_CAPABILITY: i32 = -32021;
+    /// 2026-07-28 only.
     pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
 }
 

@@ -33,13 +33,14 @@
 //! # Map, in reading order
 //! What a server's author uses: [`Server`] (the table), [`Context`] (what a handler sees),
 //! `tool`, `resource`, `prompt`, `completion` and `content` (what handlers take and return),
-//! `error` (how they fail), [`main`] (the command line), [`Transport`] (what carries messages).
+//! `error` (how they fail), `ask` (how they ask the client), [`main`] (the command line), [`Transport`] (what carries messages).
 //!
 //! What makes it work: `jsonrpc` (bytes to messages), `revision` (who knows what), `params`,
 //! `dispatch` (messages to handlers), `call` (one request while it runs), `answer` and `wire`
 //! (handlers' answers to bytes), `outbox` and `changes` (what is sent when).
 
 mod answer;
+mod ask;
 mod call;
 mod changes;
 #[cfg(feature = "client")]
@@ -49,8 +50,8 @@ mod content;
 mod context;
 mod dispatch;
 mod error;
-mod input;
 mod jsonrpc;
+mod limits;
 mod mistakes;
 mod outbox;
 mod params;
@@ -67,8 +68,16 @@ mod strings;
 mod tool;
 mod transport;
 mod uri_template;
+mod validate;
 mod wire;
 
+pub use ask::AskError;
+pub use ask::elicit::{Answers, Elicitation, Elicited, Field, Form, OpenUrl, TextFormat};
+pub use ask::roots::Root;
+pub use ask::sample::{
+    IncludeContext, ModelHint, ModelPreferences, SampleContent, SampleRequest, SampleTool, Sampled,
+    ToolChoice,
+};
 pub use call::{ClientInfo, Level};
 pub use changes::Changes;
 #[cfg(feature = "client")]

@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use serde_json::Value;
+
 use crate::registry::{Reference, Registry};
 
 /// Every mistake, in words for the server's author.
@@ -28,12 +30,18 @@ pub(crate) fn find(registry: &Registry, mut mistakes: Vec<String>) -> Vec<String
                 tool.name
             ));
         }
-        if !tool.input.is_object() {
+        if tool.arguments.schema().get("type").and_then(Value::as_str) != Some("object") {
             mistakes.push(format!("tool `{}`: the input must be a struct", tool.name));
         }
-        if tool.input.description.is_none() {
+        if tool.description.is_none() {
             mistakes.push(format!(
                 "tool `{}`: the input struct needs a doc comment",
+                tool.name
+            ));
+        }
+        for keyword in tool.arguments.unchecked_keywords() {
+            mistakes.push(format!(
+                "tool `{}`: nothing checks `{keyword}` of its schema",
                 tool.name
             ));
         }

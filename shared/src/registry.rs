@@ -16,6 +16,7 @@ use crate::call::Call;
 use crate::changes::Changes;
 use crate::completion::Completing;
 use crate::error::{Error, ToolError};
+use crate::limits::Limits;
 use crate::prompt::PromptMessage;
 use crate::resource::{CacheHint, Resource, ResourceContents, ResourceOptions};
 use crate::revision::Revision;
@@ -23,6 +24,7 @@ use crate::schema::{Property, Schema};
 use crate::seal::Seal;
 use crate::tool::{Reply, ToolOptions};
 use crate::uri_template::UriTemplate;
+use crate::validate::Arguments;
 use crate::wire;
 
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -41,7 +43,8 @@ pub(crate) type CompleteFn = Handler<Completing, Result<Vec<String>, Error>>;
 pub(crate) struct Tool {
     pub(crate) name: String,
     pub(crate) options: ToolOptions,
-    pub(crate) input: Schema,
+    pub(crate) description: Option<String>,
+    pub(crate) arguments: Arc<Arguments>,
     pub(crate) output: Option<Schema>,
     pub(crate) visible: AtomicBool,
     pub(crate) run: ToolFn,
@@ -108,6 +111,7 @@ pub(crate) struct Registry {
     pub(crate) page_size: usize,
     pub(crate) changes: Changes,
     pub(crate) seal: Seal,
+    pub(crate) limits: Limits,
     pub(crate) tools_change: bool,
     pub(crate) prompts_change: bool,
     /// List items encoded once for each revision; emptied when a list changes.

@@ -104,6 +104,20 @@ impl Revision {
         self >= Self::V2025_06_18
     }
 
+    pub(crate) fn has_elicitation(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// Forms and URLs are told apart; choices have titles and may be several.
+    pub(crate) fn has_elicitation_modes(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    /// Tools in sampling, and messages of several blocks.
+    pub(crate) fn has_sampling_tools(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
     pub(crate) fn has_titles(self) -> bool {
         self >= Self::V2025_06_18
     }

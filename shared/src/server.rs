@@ -1,7 +1,7 @@
 //! The builder a server's `main.rs` reads as a table of contents.
 
 use std::collections::HashMap;
-use std::future::Future;
+use std::future::{Future, ready};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use crate::changes::Changes;
 use crate::completion::Completing;
 use crate::context::Context;
 use crate::error::{Error, ToolResult};
-use crate::input;
+use crate::limits::Limits;
 use crate::prompt::PromptMessage;
 use crate::registry::{BoxFuture, Prompt, Reference, Registry, StaticResource, Template, Tool};
 use crate::resource::{CacheHint, Resource, ResourceContents, ResourceOptions};
@@ -22,6 +22,7 @@ use crate::seal::Seal;
 use crate::strings;
 use crate::tool::{Output, ToolOptions};
 use crate::uri_template::UriTemplate;
+use crate::validate::Arguments;
 
 /// A server: its name, its state, and what it offers. `S` is the state every handler can reach
 /// through [`Context::state`].
@@ -52,6 +53,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             page_size: 100,
             changes: Changes::default(),
             seal: Seal::random(),
+            limits: Limits::default(),
             tools_change: false,
             prompts_change: false,
             encoded: Mutex::default(),
@@ -96,23 +98,30 @@ impl<S: Send + Sync + 'static> Server<S> {
         F: Future<Output = ToolResult<O>> + Send + 'static,
         H: Fn(Context<S>, I) -> F + Send + Sync + 'static,
     {
+        let schema = schema::input::<I>();
+        let checked = Arc::new(Arguments::new(schema.json));
         let state = Arc::clone(&self.state);
-        let run = move |call: Arc<Call>, arguments: &str| -> BoxFuture<_> {
-            match serde_json::from_str(arguments) {
-                Ok(input) => {
-                    let answer = handler(Context::new(Arc::clone(&state), call), input);
-                    Box::pin(async move { answer.await?.into_reply() })
-                }
-                Err(_) => {
-                    let error = input::explain::<I>(arguments);
-                    Box::pin(async move { Err(error) })
+        let run = {
+            let checked = Arc::clone(&checked);
+            move |call: Arc<Call>, arguments: &str| -> BoxFuture<_> {
+                let input = checked.check_before_parsing(arguments).and_then(|()| {
+                    serde_json::from_str(arguments)
+                        .map_err(|error| checked.explain(arguments, &error))
+                });
+                match input {
+                    Ok(input) => {
+                        let answer = handler(Context::new(Arc::clone(&state), call), input);
+                        Box::pin(async move { answer.await?.into_reply() })
+                    }
+                    Err(problem) => Box::pin(ready(Err(problem))),
                 }
             }
         };
         self.registry.tools.push(Tool {
             name: name.to_owned(),
             options,
-            input: schema::input::<I>(),
+            description: schema.description,
+            arguments: checked,
             output: O::schema(),
             visible: AtomicBool::new(true),
             run: Box::new(run),
@@ -301,6 +310,18 @@ impl<S: Send + Sync + 'static> Server<S> {
                 .push(format!("hide_prompt: there is no prompt `{name}`"));
         }
         self
+    }
+
+    /// Keys for what travels through clients and comes back: cursors, and the state of calls that
+    /// wait for answers. Servers that share them can go on with each other's. `text` holds one key
+    /// a line, 32 bytes in base64; the first seals, each opens. Without this call a process has a
+    /// random key of its own. Also the flag `--state-key-file`.
+    ///
+    /// # Errors
+    /// If a line is not a key, or there is none.
+    pub fn state_keys(mut self, text: &str) -> anyhow::Result<Self> {
+        self.registry.seal = Seal::from_key_file(text)?;
+        Ok(self)
     }
 
     /// Where to publish changes from outside a handler, for example from a file watcher.

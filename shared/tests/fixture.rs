@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp::client::Client;
+use mcp::client::{Answering, Client};
 use mcp::{
     ADDITIVE, Annotations, CacheHint, Completing, Content, Context, Error, Level, PromptMessage,
     PromptResult, READ_ONLY, Reply, Resource, ResourceContents, ResourceOptions, ResourceResult,
@@ -39,7 +39,7 @@ impl State {
 type Shared = Arc<State>;
 
 pub(crate) async fn connect(state: &Shared, revision: Revision) -> Client {
-    Client::in_memory(server(Arc::clone(state)), revision)
+    Client::in_memory(server(Arc::clone(state)), revision, Answering::nothing())
         .await
         .expect("connect")
 }

@@ -1,7 +1,7 @@
 //! Handshakes, the classifier, batches, and messages that are none.
 
 use mcp::Revision;
-use mcp::client::{Client, ClientError};
+use mcp::client::{Answering, Client, ClientError};
 use serde_json::{Value, json};
 
 use crate::fixture::{State, connect, server};
@@ -364,7 +364,7 @@ async fn a_table_of_contents_with_mistakes_does_not_start() {
         .hide_tool("no such tool")
         .complete_prompt("greet", "no such argument", |_, _| async { Ok(Vec::new()) });
     assert_eq!(
-        Client::in_memory(broken, Revision::V2025_11_25)
+        Client::in_memory(broken, Revision::V2025_11_25, Answering::nothing())
             .await
             .map(|_| ()),
         Err(ClientError::Closed)

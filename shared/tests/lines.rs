@@ -76,8 +76,12 @@ async fn anything_can_be_a_transport() {
     let (left, right) = mcp::memory::pair();
     is_transport(&left);
     tokio::spawn(Server::new("any", "0", ()).serve(right));
-    let client = mcp::client::Client::connect(left, Revision::V2025_03_26)
-        .await
-        .expect("connect");
+    let client = mcp::client::Client::connect(
+        left,
+        Revision::V2025_03_26,
+        mcp::client::Answering::nothing(),
+    )
+    .await
+    .expect("connect");
     assert_eq!(client.request("ping", json!({})).await, Ok(json!({})));
 }

@@ -11,6 +11,7 @@ mod fixture;
 mod raw;
 mod content;
 mod calls;
+mod asks;
 mod lists;
 mod subscriptions;
 mod lifecycle;

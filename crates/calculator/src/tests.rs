@@ -1,7 +1,7 @@
 //! Through the protocol, in memory, in every revision; and the backend's edges as a table.
 
 use mcp::Revision;
-use mcp::client::Client;
+use mcp::client::{Answering, Client};
 use serde_json::json;
 
 use crate::backend::{Backend, Error};
@@ -10,7 +10,7 @@ use crate::server;
 
 async fn connect(revision: Revision) -> Client {
     let server = server(Config { max_ticks: 10 }).expect("server");
-    Client::in_memory(server, revision).await.expect("connect")
+    Client::in_memory(server, revision, Answering::nothing()).await.expect("connect")
 }
 
 #[tokio::test]

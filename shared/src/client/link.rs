@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{ClientError, Notification};
+use super::{Answering, ClientError, Notification};
 use crate::transport::{Frame, Reader, Transport, Writer};
 
 type Answer = Result<Value, ClientError>;
@@ -23,18 +23,19 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn open(transport: impl Transport + 'static) -> Self {
+    pub(super) fn open(transport: impl Transport + 'static, answering: Answering) -> Self {
         let (reader, writer) = transport.split();
         let (outgoing, to_write) = mpsc::unbounded_channel();
         let (notify, notifications) = mpsc::unbounded_channel();
         let waiting = Waiting::default();
         tokio::spawn(write(writer, to_write));
-        tokio::spawn(read(
-            reader,
-            Arc::clone(&waiting),
+        let incoming = Incoming {
+            waiting: Arc::clone(&waiting),
             notify,
-            outgoing.downgrade(),
-        ));
+            outgoing: outgoing.downgrade(),
+            answering,
+        };
+        tokio::spawn(read(reader, incoming));
         let notifications = tokio::sync::Mutex::new(notifications);
         Self {
             last_id: AtomicU64::new(0),
@@ -116,12 +117,15 @@ async fn write(mut writer: impl Writer, mut outgoing: mpsc::UnboundedReceiver<Ve
     }
 }
 
-async fn read(
-    mut reader: impl Reader,
+/// Where messages from the server go.
+struct Incoming {
     waiting: Waiting,
     notify: mpsc::UnboundedSender<Notification>,
     outgoing: mpsc::WeakUnboundedSender<Vec<u8>>,
-) {
+    answering: Answering,
+}
+
+async fn read(mut reader: impl Reader, incoming: Incoming) {
     loop {
         while let Some(frame) = reader.next() {
             let Frame::Message(line) = frame else {
@@ -130,49 +134,44 @@ async fn read(
             let Ok(message) = serde_json::from_slice::<Value>(line) else {
                 continue;
             };
-            receive(message, &waiting, &notify, &outgoing);
+            incoming.receive(message);
         }
         if !matches!(reader.fill().await, Ok(true)) {
-            lock(&waiting).clear();
+            lock(&incoming.waiting).clear();
             return;
         }
     }
 }
 
-fn receive(
-    mut message: Value,
-    waiting: &Waiting,
-    notify: &mpsc::UnboundedSender<Notification>,
-    outgoing: &mpsc::WeakUnboundedSender<Vec<u8>>,
-) {
-    let Some(method) = text(&message, "method") else {
-        let sender = message
-            .get("id")
-            .and_then(Value::as_u64)
-            .and_then(|id| lock(waiting).remove(&id));
-        if let Some(sender) = sender {
-            let _ = sender.send(answer(message));
+impl Incoming {
+    fn receive(&self, mut message: Value) {
+        let Some(method) = text(&message, "method") else {
+            let id = message.get("id").and_then(Value::as_u64);
+            let sender = id.and_then(|id| lock(&self.waiting).remove(&id));
+            if let Some(sender) = sender {
+                let _ = sender.send(answer(message));
+            }
+            return;
+        };
+        let params = take(&mut message, "params");
+        let Some(id) = message.get_mut("id").map(Value::take) else {
+            let _ = self.notify.send(Notification { method, params });
+            return;
+        };
+        let answer = if method == "ping" {
+            Ok(json!({}))
+        } else {
+            (self.answering.answer)(&method, &params)
+        };
+        let reply = match answer {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Err(message) => {
+                json!({"jsonrpc": "2.0", "id": id, "error": {"code": -1, "message": message}})
+            }
+        };
+        if let Some(outgoing) = self.outgoing.upgrade() {
+            send(&outgoing, &reply);
         }
-        return;
-    };
-    if message.get("id").is_none() {
-        let _ = notify.send(Notification {
-            method,
-            params: take(&mut message, "params"),
-        });
-        return;
-    }
-    // A request of the server's: all we can do is live.
-    let id = take(&mut message, "id");
-    let reply = match method.as_str() {
-        "ping" => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
-        _ => {
-            let error = json!({"code": -32601, "message": "Method not found"});
-            json!({"jsonrpc": "2.0", "id": id, "error": error})
-        }
-    };
-    if let Some(outgoing) = outgoing.upgrade() {
-        send(&outgoing, &reply);
     }
 }
 

@@ -8,6 +8,7 @@
 mod link;
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -17,6 +18,9 @@ use crate::transport::{Transport, memory};
 pub use link::Pending;
 use link::{Link, take};
 
+/// Rounds of questions for one request before the client gives up.
+const MAX_ROUNDS: usize = 10;
+
 /// A connection to one server.
 #[derive(Debug)]
 pub struct Client {
@@ -24,6 +28,7 @@ pub struct Client {
     revision: Revision,
     /// The result of `initialize` or `server/discover`.
     greeting: Value,
+    answering: Answering,
     /// Members added to `_meta` of each request.
     meta: Map<String, Value>,
 }
@@ -66,6 +71,45 @@ pub struct Notification {
     pub params: Value,
 }
 
+/// How a client answers what a server asks it.
+#[derive(Clone)]
+pub struct Answering {
+    capabilities: Value,
+    answer: Arc<Answer>,
+}
+
+type Answer = dyn Fn(&str, &Value) -> Result<Value, String> + Send + Sync;
+
+impl Answering {
+    /// `capabilities` is what the client declares; `answer` gets the method and the parameters of
+    /// a question, for example `elicitation/create`, and returns the result, or the message of an
+    /// error.
+    pub fn new(
+        capabilities: Value,
+        answer: impl Fn(&str, &Value) -> Result<Value, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            capabilities,
+            answer: Arc::new(answer),
+        }
+    }
+
+    /// Declares nothing and answers nothing.
+    pub fn nothing() -> Self {
+        Self::new(json!({}), |method, _| {
+            Err(format!("Method not found: {method}"))
+        })
+    }
+}
+
+impl fmt::Debug for Answering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answering")
+            .field("capabilities", &self.capabilities)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Client {
     /// Connects in the given revision: `initialize` or `server/discover`, as it wants. Must be
     /// called on a tokio runtime.
@@ -75,21 +119,24 @@ impl Client {
     pub async fn connect(
         transport: impl Transport + 'static,
         revision: Revision,
+        answering: Answering,
     ) -> Result<Self, ClientError> {
         let mut client = Self {
-            link: Link::open(transport),
+            link: Link::open(transport, answering.clone()),
             revision,
+            answering,
             greeting: Value::Null,
             meta: Map::new(),
         };
+        let capabilities = client.answering.capabilities.clone();
         if revision.is_stateless() {
-            client.meta = envelope();
+            client.meta = envelope(&capabilities);
             client.greeting = client.request("server/discover", json!({})).await?;
             return Ok(client);
         }
         let params = json!({
             "protocolVersion": revision,
-            "capabilities": {},
+            "capabilities": capabilities,
             "clientInfo": {"name": "mcp-shared client", "version": env!("CARGO_PKG_VERSION")},
         });
         client.greeting = client.request("initialize", params).await?;
@@ -110,6 +157,7 @@ impl Client {
     pub async fn in_memory<S: Send + Sync + 'static>(
         server: Server<S>,
         revision: Revision,
+        answering: Answering,
     ) -> Result<Self, ClientError> {
         let (ours, theirs) = memory::pair();
         tokio::spawn(async move {
@@ -117,7 +165,7 @@ impl Client {
                 tracing::error!("{error:#}");
             }
         });
-        Self::connect(ours, revision).await
+        Self::connect(ours, revision, answering).await
     }
 
     /// The result of `initialize` or `server/discover`.
@@ -145,12 +193,45 @@ impl Client {
             .map(drop)
     }
 
-    /// Sends a request and waits for its result.
+    /// Sends a request and waits for its result. Questions of the server are answered on the way.
     ///
     /// # Errors
     /// The server's error object, or the end of the connection.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, ClientError> {
-        self.start(method, params).answer().await
+        let mut result = self.start(method, params.clone()).answer().await?;
+        for _ in 0..MAX_ROUNDS {
+            if result.get("resultType") != Some(&json!("input_required")) {
+                return Ok(result);
+            }
+            let retry = self.retry(params.clone(), &mut result)?;
+            result = self.start(method, retry).answer().await?;
+        }
+        Err(ClientError::Unexpected(format!(
+            "{method}: questions without end"
+        )))
+    }
+
+    /// The same request with answers to what an `input_required` result asks (2026-07-28).
+    fn retry(&self, mut params: Value, asked: &mut Value) -> Result<Value, ClientError> {
+        let mut responses = Map::new();
+        if let Value::Object(requests) = take(asked, "inputRequests") {
+            for (key, mut request) in requests {
+                let question = take(&mut request, "params");
+                let method = request
+                    .get("method")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default();
+                let answer = (self.answering.answer)(method, &question);
+                responses.insert(key, answer.map_err(ClientError::Unexpected)?);
+            }
+        }
+        if let Some(params) = params.as_object_mut() {
+            params.insert("inputResponses".to_owned(), Value::Object(responses));
+            if let state @ Value::String(_) = take(asked, "requestState") {
+                params.insert("requestState".to_owned(), state);
+            }
+        }
+        Ok(params)
     }
 
     /// Sends a request without waiting: its answer can be awaited or cancelled.
@@ -222,13 +303,16 @@ impl Client {
 }
 
 /// What every request of 2026-07-28 carries.
-fn envelope() -> Map<String, Value> {
+fn envelope(capabilities: &Value) -> Map<String, Value> {
     let members = [
         (
             "io.modelcontextprotocol/protocolVersion",
             json!(Revision::V2026_07_28),
         ),
-        ("io.modelcontextprotocol/clientCapabilities", json!({})),
+        (
+            "io.modelcontextprotocol/clientCapabilities",
+            capabilities.clone(),
+        ),
         (
             "io.modelcontextprotocol/clientInfo",
             json!({"name": "mcp-shared client", "version": env!("CARGO_PKG_VERSION")}),

@@ -5,8 +5,9 @@
 //! takes the entry out, the finished task or a cancellation, decides what the peer gets.
 
 use std::collections::HashMap;
+use std::future::{Future, poll_fn};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -71,8 +72,8 @@ impl Calls {
         mut work: BoxFuture<Outcome>,
         reply_to: ReplyTo,
     ) {
-        let mut context = std::task::Context::from_waker(Waker::noop());
-        if let Poll::Ready(outcome) = work.as_mut().poll(&mut context) {
+        let mut context = Context::from_waker(Waker::noop());
+        if let Poll::Ready(outcome) = poll_call(&call, &mut work, &mut context) {
             return self.answer(&id, &call, &reply_to, &outcome);
         }
         let mut table = self.lock();
@@ -84,7 +85,12 @@ impl Calls {
         table.last_serial += 1;
         let serial = table.last_serial;
         let id = id.into_owned();
-        let task = tokio::spawn(Arc::clone(self).finish(id.clone(), serial, work)).abort_handle();
+        let outcome = {
+            let call = Arc::clone(&call);
+            poll_fn(move |context| poll_call(&call, &mut work, context))
+        };
+        let task =
+            tokio::spawn(Arc::clone(self).finish(id.clone(), serial, outcome)).abort_handle();
         table.calls.insert(
             id,
             InFlight {
@@ -96,8 +102,13 @@ impl Calls {
         );
     }
 
-    async fn finish(self: Arc<Self>, id: Id<'static>, serial: u64, work: BoxFuture<Outcome>) {
-        let outcome = work.await;
+    async fn finish(
+        self: Arc<Self>,
+        id: Id<'static>,
+        serial: u64,
+        outcome: impl Future<Output = Outcome>,
+    ) {
+        let outcome = outcome.await;
         let mut table = self.lock();
         if table
             .calls
@@ -197,6 +208,28 @@ impl Calls {
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A handler that waits for answers which are not here is over for this request. Before it is
+/// dropped it is polled once more, so that questions asked side by side go out together.
+fn poll_call(
+    call: &Call,
+    work: &mut BoxFuture<Outcome>,
+    context: &mut Context<'_>,
+) -> Poll<Outcome> {
+    let polled = work.as_mut().poll(context);
+    if !call.is_suspended() {
+        return polled;
+    }
+    if polled.is_ready() {
+        tracing::warn!(
+            subject = call.subject,
+            "the handler returned although its question has no answer"
+        );
+    } else {
+        let _ = work.as_mut().poll(context);
+    }
+    call.suspension().map_or(polled, Poll::Ready)
 }
 
 impl InFlight {

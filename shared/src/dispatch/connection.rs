@@ -92,7 +92,7 @@ async fn drain(
     session: &Session,
 ) -> io::Result<()> {
     let deadline = Instant::now() + DRAIN;
-    session.calls().end_listens(outbox);
+    session.peer_closed();
     let mut is_idle = false;
     loop {
         sending.take(outbox);

@@ -2,14 +2,17 @@
 //! transport carries it.
 //!
 //! Reading order: [`session`] takes one line at a time and decides which era it belongs to;
-//! [`route`] finds the method and starts the handler; [`calls`] keeps what is in flight, answers
+//! [`route`] finds the method and starts the handler, with
+//! [`pages`] for lists and [`complete`] for completion; [`calls`] keeps what is in flight, answers
 //! or cancels it, exactly once, and [`caught`] what panics; [`listen`] tells subscribers of changes; [`connection`] pumps a
 //! transport through a session.
 
 mod calls;
 mod caught;
+mod complete;
 mod connection;
 mod listen;
+mod pages;
 mod route;
 mod session;
 

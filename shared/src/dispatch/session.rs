@@ -11,10 +11,12 @@ use super::calls::{Batch, Calls, ReplyTo};
 use super::route::{self, Routed, STATEFUL_METHODS, STATELESS_METHODS};
 use super::{listen, route::is_known};
 use crate::answer::{Answer, Outcome};
+use crate::ask::AskError;
+use crate::ask::back_channel::BackChannel;
 use crate::call::{Client, ClientInfo, Level, LogThreshold, Origin};
 use crate::changes::Subscriber;
 use crate::error::Error;
-use crate::jsonrpc::{self, Id, Line, Message, Refusal};
+use crate::jsonrpc::{self, Id, Line, Message, Refusal, Response};
 use crate::outbox::Outbox;
 use crate::params::{self, Meta, Params};
 use crate::registry::Registry;
@@ -37,6 +39,7 @@ struct Stateful {
     client: Arc<ClientInfo>,
     log_level: Arc<AtomicU8>,
     subscriber: Arc<Subscriber>,
+    back_channel: Arc<BackChannel>,
 }
 
 impl Session {
@@ -84,6 +87,14 @@ impl Session {
         self.calls.flush_listens(&self.outbox);
     }
 
+    /// The peer has closed its side: it will answer nothing more.
+    pub(crate) fn peer_closed(&self) {
+        self.calls.end_listens(&self.outbox);
+        if let Some(stateful) = &self.stateful {
+            stateful.back_channel.close();
+        }
+    }
+
     fn revision(&self) -> Option<Revision> {
         self.stateful.as_ref().map(|stateful| stateful.revision)
     }
@@ -92,18 +103,31 @@ impl Session {
         match message {
             Message::Request { id, method, params } => self.request(id, &method, params, reply_to),
             Message::Notification { method, params } => self.notification(&method, params),
-            // We have asked nothing, so this answers nothing.
-            Message::Response(response) => {
-                tracing::debug!(
-                    id = response.id.as_str(),
-                    ok = response.outcome.is_ok(),
-                    "stray response"
-                );
-            }
+            Message::Response(response) => self.response(&response),
+        }
+    }
+
+    fn response(&self, response: &Response<'_>) {
+        let answer = match response.outcome {
+            Ok(result) => serde_json::from_str(result.get())
+                .map_err(|error| AskError::Malformed(error.to_string())),
+            Err(error) => Err(wire::refusal_of_client(error)),
+        };
+        let channel = self
+            .stateful
+            .as_ref()
+            .map(|stateful| &stateful.back_channel);
+        if !channel.is_some_and(|channel| channel.resolve(response.id.as_str(), answer)) {
+            tracing::debug!(id = response.id.as_str(), "a response nobody waits for");
         }
     }
 
     fn notification(&self, method: &str, params: Option<&RawValue>) {
+        if method == "notifications/roots/list_changed" {
+            if let Some(stateful) = &self.stateful {
+                stateful.back_channel.remember_roots(None);
+            }
+        }
         if method != "notifications/cancelled" {
             return;
         }
@@ -195,6 +219,7 @@ impl Session {
             stream: Arc::clone(&self.outbox),
             client: envelope.client,
             log: LogThreshold::Request(envelope.log_level),
+            back_channel: None,
         };
         Ok(Some(route::route(method, params, meta, origin)))
     }
@@ -240,6 +265,7 @@ impl Session {
                     stream: Arc::clone(&self.outbox),
                     client: Client::Session(Arc::clone(&stateful.client)),
                     log: LogThreshold::Session(Arc::clone(&stateful.log_level)),
+                    back_channel: Some(Arc::clone(&stateful.back_channel)),
                 };
                 Ok(route::route(method, params, meta, origin))
             }
@@ -259,8 +285,14 @@ impl Session {
         let revision = Revision::negotiate(&handshake.protocol_version);
         tracing::info!(client = handshake.client.name, %revision, "session opened");
         let interest = listen::unsolicited(&self.registry);
+        let back_channel = BackChannel::new(
+            handshake.client.capabilities.clone(),
+            Arc::clone(&self.outbox),
+            self.registry.limits.ask_timeout,
+        );
         self.stateful = Some(Stateful {
             revision,
+            back_channel: Arc::new(back_channel),
             client: Arc::new(handshake.client),
             log_level: Arc::new(AtomicU8::new(Level::Info as u8)),
             subscriber: self.registry.changes.subscribe(interest, &self.outbox),

@@ -19,8 +19,8 @@ pub(crate) fn tool_item(revision: Revision, tool: &Tool) -> Item {
         if revision.has_titles() {
             object.optional("title", tool.options.title);
         }
-        object.optional("description", tool.input.description.as_ref());
-        object.field("inputSchema", &tool.input.json);
+        object.optional("description", tool.description.as_ref());
+        object.field("inputSchema", tool.arguments.schema());
         if let Some(output) = tool
             .output
             .as_ref()

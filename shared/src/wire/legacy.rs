@@ -2,7 +2,9 @@
 //! and their error codes.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
+use crate::ask::AskError;
 use crate::call::ClientInfo;
 use crate::error::Error;
 use crate::jsonrpc::code;
@@ -34,6 +36,18 @@ impl Handshake {
     }
 }
 
+/// What the client says when it answers a question of ours with an error.
+pub(crate) fn refusal_of_client(error: &RawValue) -> AskError {
+    #[derive(Deserialize)]
+    struct Wire {
+        message: String,
+    }
+    match serde_json::from_str(error.get()) {
+        Ok(Wire { message }) => AskError::Refused(message),
+        Err(_) => AskError::Malformed("the error has no message".to_owned()),
+    }
+}
+
 pub(super) fn code(error: &Error) -> i32 {
     match error {
         Error::MethodNotFound(_) => code::METHOD_NOT_FOUND,
@@ -41,6 +55,8 @@ pub(super) fn code(error: &Error) -> i32 {
         Error::InvalidParams(_) | Error::MissingEnvelope(_) => code::INVALID_PARAMS,
         Error::UnsupportedVersion(_) => code::INVALID_PARAMS,
         Error::ResourceNotFound(_) => code::RESOURCE_NOT_FOUND,
-        Error::Refused(_) | Error::Internal(_) => code::INTERNAL_ERROR,
+        Error::MissingCapability(_) | Error::Refused(_) | Error::Internal(_) => {
+            code::INTERNAL_ERROR
+        }
     }
 }

@@ -12,6 +12,7 @@ mod object;
 mod results;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::answer::Outcome;
 use crate::call::Level;
@@ -22,7 +23,7 @@ use crate::registry::Registry;
 use crate::revision::Revision;
 
 pub(crate) use items::{prompt_item, resource_item, template_item, tool_item};
-pub(crate) use legacy::Handshake;
+pub(crate) use legacy::{Handshake, refusal_of_client};
 pub(crate) use modern::{
     ENVELOPE_KEYS, Envelope, ListenFilter, write_acknowledged, write_listen_cancelled,
 };
@@ -85,8 +86,29 @@ fn write_error(object: &mut Object<'_>, revision: Revision, error: &Error) {
             data.field("supported", &[Revision::V2026_07_28]);
             data.field("requested", requested);
         }),
+        Error::MissingCapability(capabilities) => {
+            object.object("data", |data| {
+                data.field("requiredCapabilities", capabilities)
+            });
+        }
         _ => {}
     }
+}
+
+/// Appends a request of ours to the client of a stateful session.
+pub(crate) fn write_request(out: &mut Vec<u8>, id: u64, method: &str, params: &Value) {
+    message(out, |message| {
+        message.field("id", &id);
+        message.field("method", method);
+        message.field("params", params);
+    });
+}
+
+/// Appends the notice that request `id` of ours needs no answer any more.
+pub(crate) fn write_cancelled(out: &mut Vec<u8>, id: u64) {
+    notification(out, "notifications/cancelled", |params| {
+        params.field("requestId", &id)
+    });
 }
 
 pub(crate) fn write_progress(

@@ -75,6 +75,7 @@ pub(super) fn code(error: &Error) -> i32 {
         Error::InvalidParams(_) | Error::MissingEnvelope(_) => code::INVALID_PARAMS,
         Error::UnsupportedVersion(_) => code::UNSUPPORTED_VERSION,
         Error::ResourceNotFound(_) => code::INVALID_PARAMS,
+        Error::MissingCapability(_) => code::MISSING_CAPABILITY,
         Error::Refused(_) | Error::Internal(_) => code::INTERNAL_ERROR,
     }
 }

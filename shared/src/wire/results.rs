@@ -3,6 +3,7 @@
 use super::modern;
 use super::object::{Object, write_json};
 use crate::answer::{Answer, Page};
+use crate::ask::Question;
 use crate::content::Content;
 use crate::jsonrpc::Id;
 use crate::prompt::PromptMessage;
@@ -42,9 +43,18 @@ pub(super) fn write(
             });
         }
         Answer::Completed(values) => completed(result, values),
+        Answer::InputRequired { requests, state } => input_required(result, requests, state),
     }
     if revision.is_stateless() {
-        result.field("resultType", "complete");
+        let is_complete = !matches!(answer, Answer::InputRequired { .. });
+        result.field(
+            "resultType",
+            if is_complete {
+                "complete"
+            } else {
+                "input_required"
+            },
+        );
         let listen = matches!(answer, Answer::ListenEnded).then_some(id);
         modern::write_result_meta(
             result,
@@ -174,6 +184,18 @@ fn prompt_message(out: &mut Vec<u8>, revision: Revision, message: &PromptMessage
 
 fn write_content(out: &mut Vec<u8>, revision: Revision, content: &Content) {
     write_json(out, &downlevel(revision, content));
+}
+
+fn input_required(result: &mut Object<'_>, requests: &[(String, Question)], state: &str) {
+    result.object("inputRequests", |entries| {
+        for (key, question) in requests {
+            entries.object(key, |request| {
+                request.field("method", question.method);
+                request.field("params", &question.params);
+            });
+        }
+    });
+    result.field("requestState", state);
 }
 
 fn completed(result: &mut Object<'_>, values: &[String]) {

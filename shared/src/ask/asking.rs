@@ -1,0 +1,125 @@
+//! How a call asks, whichever way its revision has for it.
+
+use std::future::{Future, pending};
+use std::sync::{MutexGuard, PoisonError};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::replay::{Identity, Replay, canonical};
+use super::roots::{self, Root};
+use super::{AskError, Question};
+use crate::answer::Outcome;
+use crate::call::{Asks, Call};
+use crate::seal::digest;
+
+impl Call {
+    /// Asks the client and reads the answer. In 2026-07-28 this returns only if the answer is
+    /// known; otherwise the handler waits here until it is dropped.
+    pub(crate) async fn ask<T>(
+        &self,
+        key: &str,
+        question: Question,
+        read: impl FnOnce(&Value) -> Result<T, AskError>,
+    ) -> Result<T, AskError> {
+        match self.asks() {
+            Asks::None => Err(AskError::Unsupported(
+                "this kind of request has no questions".to_owned(),
+            )),
+            Asks::Session(channel) => read(&channel.ask(&question).await?),
+            Asks::Replay { replay, .. } => {
+                let known = lock(replay).ask(key, question, &self.capabilities())?;
+                let Some(answer) = known else {
+                    return pending().await;
+                };
+                match read(&answer) {
+                    Err(reason @ AskError::Malformed(_)) => {
+                        lock(replay).refuse_answer(key, &reason);
+                        pending().await
+                    }
+                    other => other,
+                }
+            }
+        }
+    }
+
+    pub(crate) async fn ask_roots(&self, key: &str) -> Result<Vec<Root>, AskError> {
+        let Asks::Session(channel) = self.asks() else {
+            return self.ask(key, roots::question(), roots::read).await;
+        };
+        if let Some(roots) = channel.cached_roots() {
+            return Ok(roots);
+        }
+        let roots = self.ask(key, roots::question(), roots::read).await?;
+        channel.remember_roots(Some(roots.clone()));
+        Ok(roots)
+    }
+
+    /// Does a thing with effects once, however often the handler is run for this request.
+    pub(crate) async fn once<T, E>(
+        &self,
+        key: &str,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E>
+    where
+        T: Serialize + DeserializeOwned,
+        E: From<AskError>,
+    {
+        let Asks::Replay { replay, .. } = self.asks() else {
+            return work.await;
+        };
+        let misused = |error: serde_json::Error| E::from(AskError::Misused(error.to_string()));
+        if let Some(recorded) = lock(replay).step(key)? {
+            return serde_json::from_value(recorded).map_err(misused);
+        }
+        let value = work.await?;
+        let recorded = serde_json::to_value(&value).map_err(misused)?;
+        lock(replay).record_step(key, recorded);
+        Ok(value)
+    }
+
+    /// What the client gets if the handler waits for answers that are not here.
+    pub(crate) fn suspension(&self) -> Option<Outcome> {
+        let Asks::Replay { replay, .. } = self.asks() else {
+            return None;
+        };
+        let mut replay = lock(replay);
+        replay
+            .is_suspended()
+            .then(|| replay.suspend(&self.registry.seal, self.identity()))
+    }
+
+    pub(crate) fn is_suspended(&self) -> bool {
+        matches!(self.asks(), Asks::Replay { replay, .. } if lock(replay).is_suspended())
+    }
+
+    fn identity(&self) -> Identity {
+        let Asks::Replay {
+            method, arguments, ..
+        } = self.asks()
+        else {
+            return identity(&self.registry.name, "", &self.subject, "");
+        };
+        identity(&self.registry.name, method, &self.subject, arguments)
+    }
+
+    fn capabilities(&self) -> Map<String, Value> {
+        self.client.info().capabilities
+    }
+}
+
+/// Names the request a state belongs to.
+pub(crate) fn identity(server: &str, method: &str, subject: &str, arguments: &str) -> Identity {
+    Identity {
+        server: server.to_owned(),
+        method: method.to_owned(),
+        subject: subject.to_owned(),
+        arguments: digest(canonical(arguments).as_bytes()),
+        principal: None,
+    }
+}
+
+fn lock(replay: &std::sync::Mutex<Replay>) -> MutexGuard<'_, Replay> {
+    replay.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,114 @@
+//! Questions to the client of a stateful session: JSON-RPC requests from us, and who waits for
+//! their answers.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::oneshot;
+
+use super::roots::Root;
+use super::{AskError, Question};
+use crate::outbox::Outbox;
+use crate::wire;
+
+type Answer = Result<Value, AskError>;
+
+#[derive(Debug)]
+pub(crate) struct BackChannel {
+    capabilities: Map<String, Value>,
+    outbox: Arc<Outbox>,
+    timeout: Duration,
+    last_id: AtomicU64,
+    /// `None` once the client has closed: nobody will answer any more.
+    waiting: Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>,
+    /// What `roots/list` answered last, until the client says it has changed.
+    roots: Mutex<Option<Vec<Root>>>,
+}
+
+impl BackChannel {
+    pub(crate) fn new(
+        capabilities: Map<String, Value>,
+        outbox: Arc<Outbox>,
+        timeout: Duration,
+    ) -> Self {
+        Self {
+            capabilities,
+            outbox,
+            timeout,
+            last_id: AtomicU64::new(0),
+            waiting: Mutex::new(Some(HashMap::new())),
+            roots: Mutex::new(None),
+        }
+    }
+
+    pub(crate) async fn ask(&self, question: &Question) -> Answer {
+        if !question.is_supported(&self.capabilities) {
+            return Err(AskError::Unsupported(format!(
+                "it has not declared {}",
+                question.needs.join(".")
+            )));
+        }
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let (sender, answer) = oneshot::channel();
+        match lock(&self.waiting).as_mut() {
+            Some(waiting) => waiting.insert(id, sender),
+            None => return Err(AskError::Closed),
+        };
+        let _asked = Asked { channel: self, id };
+        self.outbox
+            .push(|out| wire::write_request(out, id, question.method, &question.params));
+        match tokio::time::timeout(self.timeout, answer).await {
+            Ok(answer) => answer.unwrap_or(Err(AskError::Closed)),
+            Err(_) => Err(AskError::TimedOut),
+        }
+    }
+
+    /// Hands a response to whoever waits for it. `false` if nobody does.
+    pub(crate) fn resolve(&self, id: &str, answer: Answer) -> bool {
+        let waiting = id
+            .parse()
+            .ok()
+            .and_then(|id: u64| lock(&self.waiting).as_mut()?.remove(&id));
+        waiting.is_some_and(|sender| sender.send(answer).is_ok())
+    }
+
+    /// The client has closed its side; whoever waits is told.
+    pub(crate) fn close(&self) {
+        *lock(&self.waiting) = None;
+    }
+
+    pub(crate) fn cached_roots(&self) -> Option<Vec<Root>> {
+        lock(&self.roots).clone()
+    }
+
+    pub(crate) fn remember_roots(&self, roots: Option<Vec<Root>>) {
+        *lock(&self.roots) = roots;
+    }
+}
+
+/// A question on its way. Dropped unanswered, because of a timeout or because the call it belongs
+/// to was cancelled, it tells the client not to bother.
+struct Asked<'a> {
+    channel: &'a BackChannel,
+    id: u64,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        let unanswered = lock(&self.channel.waiting)
+            .as_mut()
+            .and_then(|waiting| waiting.remove(&self.id));
+        if unanswered.is_some() {
+            self.channel
+                .outbox
+                .push(|out| wire::write_cancelled(out, self.id));
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,35 @@
+//! How much of everything one peer may use. Each has a flag and a safe default.
+
+use std::time::Duration;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Limits {
+    /// How long a call may run, not counting the time it waits for answers of the client.
+    pub(crate) call_timeout: Duration,
+    /// How long the client may take to answer a question.
+    pub(crate) ask_timeout: Duration,
+    /// How long calls may go on once the peer has closed, or once we are told to stop.
+    pub(crate) drain: Duration,
+    /// Longest message accepted.
+    pub(crate) max_message_bytes: usize,
+    /// Calls waiting at the same time; one more is refused.
+    pub(crate) max_in_flight: usize,
+    /// Resources a session or a listen stream may subscribe to, and listen streams.
+    pub(crate) max_subscriptions: usize,
+    /// Requests a second that reach a handler; `None`: as many as come.
+    pub(crate) calls_per_second: Option<u32>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            call_timeout: Duration::from_secs(60),
+            ask_timeout: Duration::from_secs(600),
+            drain: Duration::from_secs(5),
+            max_message_bytes: 16 * 1024 * 1024,
+            max_in_flight: 16_384,
+            max_subscriptions: 1_024,
+            calls_per_second: None,
+        }
+    }
+}

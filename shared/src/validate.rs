@@ -1,0 +1,557 @@
+//! Checks a tool's arguments against its published schema, and says what is wrong so that the
+//! model can mend it: where, what was expected, what was probably meant.
+//!
+//! This is not a JSON Schema library. It knows the keywords our own schemas are made of; a schema
+//! that needs another one is reported when the server starts, so nothing published goes unchecked.
+
+use serde_json::Value;
+
+use crate::error::ToolError;
+
+/// Problems named in one answer; more would not be read.
+const MAX_PROBLEMS: usize = 5;
+
+/// Longest piece of a value quoted back.
+const MAX_QUOTED_CHARS: usize = 60;
+
+/// Keywords that are checked here.
+const CHECKED: [&str; 21] = [
+    "$ref",
+    "$defs",
+    "type",
+    "const",
+    "enum",
+    "oneOf",
+    "anyOf",
+    "allOf",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+];
+
+/// Keywords that tell and do not restrict.
+const TELLING: [&str; 9] = [
+    "$schema",
+    "$comment",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "format",
+    "deprecated",
+    "readOnly",
+];
+
+/// Keywords whose rules a Rust type does not enforce when it is parsed.
+const BEYOND_TYPES: [&str; 9] = [
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+];
+
+/// The schema of one tool's arguments, ready to check them.
+#[derive(Debug, Clone)]
+pub(crate) struct Arguments {
+    schema: Value,
+    /// Parsing alone would let through what the schema forbids.
+    is_stricter_than_type: bool,
+}
+
+impl Arguments {
+    pub(crate) fn new(schema: Value) -> Self {
+        let is_stricter_than_type = mentions(&schema, &|key, value| {
+            // A minimum of 0 is how unsigned types are published; parsing enforces it.
+            BEYOND_TYPES.contains(&key) && !(key == "minimum" && value == 0)
+        });
+        Self {
+            schema,
+            is_stricter_than_type,
+        }
+    }
+
+    pub(crate) fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// What is wrong with arguments that parsing would accept.
+    pub(crate) fn check_before_parsing(&self, arguments: &str) -> Result<(), ToolError> {
+        if self.is_stricter_than_type {
+            self.check(arguments)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// What is wrong with arguments that could not be parsed, `error` being the parser's word.
+    pub(crate) fn explain(&self, arguments: &str, error: &serde_json::Error) -> ToolError {
+        match self.check(arguments) {
+            Err(problem) => problem,
+            Ok(()) => ToolError::new(format!("Invalid arguments: {}.", without_position(error))),
+        }
+    }
+
+    /// The keywords of the schema that nothing here checks.
+    pub(crate) fn unchecked_keywords(&self) -> Vec<String> {
+        let mut unknown = Vec::new();
+        collect_unknown(&self.schema, &mut unknown);
+        unknown
+    }
+
+    fn check(&self, arguments: &str) -> Result<(), ToolError> {
+        let value: Value = serde_json::from_str(arguments).map_err(|error| {
+            ToolError::new(format!("Invalid arguments: {}.", without_position(&error)))
+        })?;
+        let mut checker = Checker {
+            root: &self.schema,
+            problems: Vec::new(),
+        };
+        checker.check(&self.schema, &value, "");
+        if checker.problems.is_empty() {
+            return Ok(());
+        }
+        checker.problems.truncate(MAX_PROBLEMS);
+        Err(ToolError::new(format!(
+            "Invalid arguments: {}.",
+            checker.problems.join("; ")
+        )))
+    }
+}
+
+struct Checker<'a> {
+    root: &'a Value,
+    problems: Vec<String>,
+}
+
+impl<'a> Checker<'a> {
+    /// `path` is empty for the arguments as a whole.
+    fn check(&mut self, schema: &'a Value, value: &Value, path: &str) {
+        let Some(keywords) = schema.as_object() else {
+            if schema == &Value::Bool(false) {
+                self.problem(path, "is not allowed".to_owned());
+            }
+            return;
+        };
+        if let Some(target) = keywords.get("$ref").and_then(Value::as_str) {
+            let target = self.root.pointer(target.trim_start_matches('#'));
+            target
+                .into_iter()
+                .for_each(|target| self.check(target, value, path));
+        }
+        if !self.has_type(schema, value) {
+            return self.problem(
+                path,
+                format!("must be {}, not {}", expected(schema), quoted(value)),
+            );
+        }
+        if !is_listed(schema, value) {
+            let choices = self.choices(schema);
+            return self.problem(path, format!("must be {choices}, not {}", quoted(value)));
+        }
+        if !self.check_alternatives(schema, value, path) {
+            return;
+        }
+        for part in keywords
+            .get("allOf")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            self.check(part, value, path);
+        }
+        match value {
+            Value::Object(members) => self.check_object(schema, members, path),
+            Value::Array(items) => self.check_array(schema, items, path),
+            Value::String(text) => {
+                self.check_bounds(
+                    schema,
+                    text.chars().count() as f64,
+                    ("minLength", "maxLength"),
+                    "characters",
+                    path,
+                );
+            }
+            Value::Number(number) => {
+                self.check_bounds(
+                    schema,
+                    number.as_f64().unwrap_or_default(),
+                    ("minimum", "maximum"),
+                    "",
+                    path,
+                );
+                self.check_exclusive(schema, number.as_f64().unwrap_or_default(), path);
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    fn check_object(
+        &mut self,
+        schema: &'a Value,
+        members: &serde_json::Map<String, Value>,
+        path: &str,
+    ) {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for name in schema
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+        {
+            if !members.contains_key(name) {
+                let property = properties.and_then(|properties| properties.get(name));
+                let wanted = property.map(expected).unwrap_or_default();
+                self.problem(
+                    &join(path, name),
+                    format!("is missing; it must be {wanted}"),
+                );
+            }
+        }
+        for (name, value) in members {
+            let inner = join(path, name);
+            match (
+                properties.and_then(|properties| properties.get(name)),
+                schema.get("additionalProperties"),
+            ) {
+                (Some(property), _) => self.check(property, value, &inner),
+                (None, Some(Value::Bool(false))) => {
+                    let known = properties.into_iter().flat_map(serde_json::Map::keys);
+                    self.problem(&inner, format!("is not known{}", nearest(name, known)));
+                }
+                (None, Some(additional)) => self.check(additional, value, &inner),
+                (None, None) => {}
+            }
+        }
+    }
+
+    fn check_array(&mut self, schema: &'a Value, items: &[Value], path: &str) {
+        self.check_bounds(
+            schema,
+            items.len() as f64,
+            ("minItems", "maxItems"),
+            "items",
+            path,
+        );
+        if let Some(item) = schema.get("items") {
+            for (index, value) in items.iter().enumerate() {
+                self.check(item, value, &format!("{path}[{index}]"));
+            }
+        }
+        let wants_unique = schema.get("uniqueItems") == Some(&Value::Bool(true));
+        if wants_unique
+            && items
+                .iter()
+                .enumerate()
+                .any(|(index, item)| items.iter().skip(index + 1).any(|other| other == item))
+        {
+            self.problem(path, "must not hold the same item twice".to_owned());
+        }
+    }
+
+    fn check_bounds(
+        &mut self,
+        schema: &Value,
+        measure: f64,
+        keywords: (&str, &str),
+        unit: &str,
+        path: &str,
+    ) {
+        let bound = |keyword| schema.get(keyword).and_then(Value::as_f64);
+        let (least, most) = (bound(keywords.0), bound(keywords.1));
+        if least.is_none_or(|least| measure >= least) && most.is_none_or(|most| measure <= most) {
+            return;
+        }
+        let range = match (least, most) {
+            (Some(least), Some(most)) => format!("{least} to {most}"),
+            (Some(least), None) => format!("at least {least}"),
+            (None, most) => format!("at most {}", most.unwrap_or_default()),
+        };
+        let what = if unit.is_empty() {
+            format!("must be {range}, not {measure}")
+        } else {
+            format!("must have {range} {unit}, not {measure}")
+        };
+        self.problem(path, what);
+    }
+
+    fn check_exclusive(&mut self, schema: &Value, number: f64, path: &str) {
+        let bound = |keyword| schema.get(keyword).and_then(Value::as_f64);
+        match (bound("exclusiveMinimum"), bound("exclusiveMaximum")) {
+            (Some(least), _) if number <= least => {
+                self.problem(path, format!("must be greater than {least}, not {number}"))
+            }
+            (_, Some(most)) if number >= most => {
+                self.problem(path, format!("must be less than {most}, not {number}"))
+            }
+            _ => {}
+        }
+    }
+
+    fn has_type(&self, schema: &Value, value: &Value) -> bool {
+        match schema.get("type") {
+            None => true,
+            Some(Value::String(name)) => is_of_type(value, name),
+            Some(names) => names
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .any(|name| is_of_type(value, name)),
+        }
+    }
+
+    /// `false` if the value fits none of the alternatives; then the problem is named.
+    fn check_alternatives(&mut self, schema: &'a Value, value: &Value, path: &str) -> bool {
+        for keyword in ["oneOf", "anyOf"] {
+            let Some(alternatives) = schema.get(keyword).and_then(Value::as_array) else {
+                continue;
+            };
+            let mut closest = None;
+            let mut fits = false;
+            for alternative in alternatives {
+                let mut inner = Checker {
+                    root: self.root,
+                    problems: Vec::new(),
+                };
+                inner.check(alternative, value, path);
+                fits |= inner.problems.is_empty();
+                // One that is of the same type and wrong only inside is probably the one meant.
+                let target = self.resolve(alternative);
+                if value.is_object() && target.get("type").is_some() && self.has_type(target, value)
+                {
+                    closest = Some(inner.problems);
+                }
+            }
+            if !fits {
+                match closest {
+                    Some(problems) => self.problems.extend(problems),
+                    None => {
+                        let choices = self.choices(schema);
+                        self.problem(path, format!("must be {choices}, not {}", quoted(value)));
+                    }
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    fn resolve(&self, schema: &'a Value) -> &'a Value {
+        let target = schema.get("$ref").and_then(Value::as_str);
+        target
+            .and_then(|target| self.root.pointer(target.trim_start_matches('#')))
+            .unwrap_or(schema)
+    }
+
+    /// The values a schema of alternatives allows, as far as they can be named.
+    fn choices(&self, schema: &'a Value) -> String {
+        let mut names = Vec::new();
+        let listed = schema
+            .get("enum")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        names.extend(schema.get("const").into_iter().chain(listed).map(quoted));
+        let alternatives = ["oneOf", "anyOf"]
+            .into_iter()
+            .filter_map(|keyword| schema.get(keyword)?.as_array());
+        for alternative in alternatives.flatten() {
+            let alternative = self.resolve(alternative);
+            match (
+                alternative.get("const"),
+                alternative.get("enum"),
+                alternative.get("oneOf"),
+            ) {
+                (None, None, None) => names.push(expected(alternative)),
+                _ => names.push(self.choices(alternative)),
+            }
+        }
+        names.join(" or ")
+    }
+
+    fn problem(&mut self, path: &str, what: String) {
+        let subject = if path.is_empty() {
+            "the arguments".to_owned()
+        } else {
+            format!("`{path}`")
+        };
+        self.problems.push(format!("{subject} {what}"));
+    }
+}
+
+fn is_of_type(value: &Value, name: &str) -> bool {
+    match name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        "number" => value.is_number(),
+        "integer" => {
+            value.is_i64()
+                || value.is_u64()
+                || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+        }
+        _ => true,
+    }
+}
+
+fn is_listed(schema: &Value, value: &Value) -> bool {
+    schema.get("const").is_none_or(|only| only == value)
+        && schema
+            .get("enum")
+            .and_then(Value::as_array)
+            .is_none_or(|listed| listed.contains(value))
+}
+
+/// What a schema wants, in words.
+fn expected(schema: &Value) -> String {
+    let word = |name: &str| match name {
+        "object" => "an object",
+        "array" => "a list",
+        "string" => "a string",
+        "boolean" => "true or false",
+        "null" => "null",
+        "number" => "a number",
+        "integer" => "a whole number",
+        _ => "something else",
+    };
+    match schema.get("type") {
+        Some(Value::String(name)) => word(name).to_owned(),
+        Some(Value::Array(names)) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .map(word)
+            .collect::<Vec<_>>()
+            .join(" or "),
+        _ => match schema.get("description").and_then(Value::as_str) {
+            Some(description) => format!("given: {}", description.trim_end_matches('.')),
+            None => "given".to_owned(),
+        },
+    }
+}
+
+fn quoted(value: &Value) -> String {
+    match value {
+        Value::Object(_) => "an object".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        other => {
+            let text = other.to_string();
+            match text.char_indices().nth(MAX_QUOTED_CHARS) {
+                Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+                None => text,
+            }
+        }
+    }
+}
+
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
+    let known: Vec<_> = known.collect();
+    let close = known
+        .iter()
+        .map(|candidate| (distance(name, candidate), candidate))
+        .min();
+    match close {
+        Some((distance, candidate)) if distance <= 1 + name.len() / 3 => {
+            format!("; did you mean `{candidate}`")
+        }
+        Some(_) => {
+            let names: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
+            format!("; the arguments are {}", names.join(", "))
+        }
+        None => "; there are no arguments".to_owned(),
+    }
+}
+
+/// Levenshtein: insertions, deletions and changes of one character.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (index, character) in left.chars().enumerate() {
+        let mut next = vec![index + 1];
+        for (column, other) in right.iter().enumerate() {
+            let above = row.get(column + 1).copied().unwrap_or_default();
+            let diagonal = row.get(column).copied().unwrap_or_default();
+            let before = next.last().copied().unwrap_or_default();
+            next.push(
+                (above + 1)
+                    .min(before + 1)
+                    .min(diagonal + usize::from(character != *other)),
+            );
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
+}
+
+/// Whether `is_wanted` holds for a keyword anywhere in the schema.
+fn mentions(schema: &Value, is_wanted: &dyn Fn(&str, &Value) -> bool) -> bool {
+    match schema {
+        Value::Object(map) => map.iter().any(|(key, value)| {
+            if key == "properties" || key == "$defs" {
+                return value
+                    .as_object()
+                    .is_some_and(|named| named.values().any(|inner| mentions(inner, is_wanted)));
+            }
+            is_wanted(key, value) || mentions(value, is_wanted)
+        }),
+        Value::Array(items) => items.iter().any(|item| mentions(item, is_wanted)),
+        _ => false,
+    }
+}
+
+fn collect_unknown(schema: &Value, unknown: &mut Vec<String>) {
+    let Some(keywords) = schema.as_object() else {
+        return;
+    };
+    for (key, value) in keywords {
+        let inner: Vec<&Value> = match (key.as_str(), value) {
+            ("properties" | "$defs", Value::Object(named)) => named.values().collect(),
+            ("oneOf" | "anyOf" | "allOf", Value::Array(parts)) => parts.iter().collect(),
+            ("items" | "additionalProperties", inner) => vec![inner],
+            (key, _)
+                if CHECKED.contains(&key) || TELLING.contains(&key) || key.starts_with("x-") =>
+            {
+                Vec::new()
+            }
+            (key, _) => {
+                unknown.push(key.to_owned());
+                Vec::new()
+            }
+        };
+        inner
+            .into_iter()
+            .for_each(|inner| collect_unknown(inner, unknown));
+    }
+}
+
+/// "at line 1 column 8" counts bytes of a message the model never saw.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ")
+        .map_or(text.clone(), |(reason, _)| reason.to_owned())
+}
