@@ -91,6 +91,8 @@ pub(crate) struct Item {
     pub(crate) json: Box<RawValue>,
 }
 
+type EncodedLists = HashMap<(List, Revision), Arc<Vec<Item>>>;
+
 pub(crate) struct Registry {
     pub(crate) name: String,
     pub(crate) version: String,
@@ -109,7 +111,7 @@ pub(crate) struct Registry {
     pub(crate) tools_change: bool,
     pub(crate) prompts_change: bool,
     /// List items encoded once for each revision; emptied when a list changes.
-    pub(crate) encoded: Mutex<HashMap<(List, Revision), Arc<Vec<Item>>>>,
+    pub(crate) encoded: Mutex<EncodedLists>,
 }
 
 impl Registry {

@@ -145,27 +145,30 @@ fn receive(
     notify: &mpsc::UnboundedSender<Notification>,
     outgoing: &mpsc::WeakUnboundedSender<Vec<u8>>,
 ) {
-    let Some(method) = message["method"].as_str().map(str::to_owned) else {
-        let sender = message["id"]
-            .as_u64()
+    let Some(method) = text(&message, "method") else {
+        let sender = message
+            .get("id")
+            .and_then(Value::as_u64)
             .and_then(|id| lock(waiting).remove(&id));
         if let Some(sender) = sender {
             let _ = sender.send(answer(message));
         }
         return;
     };
-    if message["id"].is_null() {
+    if message.get("id").is_none() {
         let _ = notify.send(Notification {
             method,
-            params: message["params"].take(),
+            params: take(&mut message, "params"),
         });
         return;
     }
     // A request of the server's: all we can do is live.
+    let id = take(&mut message, "id");
     let reply = match method.as_str() {
-        "ping" => json!({"jsonrpc": "2.0", "id": message["id"], "result": {}}),
+        "ping" => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
         _ => {
-            json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
+            let error = json!({"code": -32601, "message": "Method not found"});
+            json!({"jsonrpc": "2.0", "id": id, "error": error})
         }
     };
     if let Some(outgoing) = outgoing.upgrade() {
@@ -174,14 +177,26 @@ fn receive(
 }
 
 fn answer(mut message: Value) -> Answer {
-    match message["error"].take() {
-        Value::Null => Ok(message["result"].take()),
+    match take(&mut message, "error") {
+        Value::Null => Ok(take(&mut message, "result")),
         mut error => Err(ClientError::Rpc {
-            code: error["code"].as_i64().unwrap_or_default(),
-            message: error["message"].as_str().unwrap_or_default().to_owned(),
-            data: error["data"].take(),
+            code: error
+                .get("code")
+                .and_then(Value::as_i64)
+                .unwrap_or_default(),
+            message: text(&error, "message").unwrap_or_default(),
+            data: take(&mut error, "data"),
         }),
     }
+}
+
+/// A member of what may not be an object; `null` if there is none.
+pub(super) fn take(value: &mut Value, key: &str) -> Value {
+    value.get_mut(key).map(Value::take).unwrap_or_default()
+}
+
+fn text(value: &Value, key: &str) -> Option<String> {
+    value.get(key)?.as_str().map(str::to_owned)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

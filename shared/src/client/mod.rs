@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 use crate::revision::Revision;
 use crate::server::Server;
 use crate::transport::{Transport, memory};
-use link::Link;
 pub use link::Pending;
+use link::{Link, take};
 
 /// A connection to one server.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Client {
             "clientInfo": {"name": "mcp-shared client", "version": env!("CARGO_PKG_VERSION")},
         });
         client.greeting = client.request("initialize", params).await?;
-        if client.greeting["protocolVersion"] != revision.as_str() {
+        if client.greeting.get("protocolVersion") != Some(&json!(revision)) {
             return Err(ClientError::Unexpected(format!(
                 "asked for {revision}: {}",
                 client.greeting
@@ -185,11 +185,11 @@ impl Client {
         let mut params = json!({});
         loop {
             let mut page = self.request(method, params).await?;
-            match page[member].take() {
+            match take(&mut page, member) {
                 Value::Array(more) => items.extend(more),
                 other => return Err(ClientError::Unexpected(format!("{method}: {other}"))),
             }
-            match page["nextCursor"].take() {
+            match take(&mut page, "nextCursor") {
                 Value::Null => return Ok(items),
                 cursor => params = json!({"cursor": cursor}),
             }
@@ -202,7 +202,7 @@ impl Client {
     /// As [`Client::request`].
     pub async fn read_resource(&self, uri: &str) -> Result<Value, ClientError> {
         let mut result = self.request("resources/read", json!({"uri": uri})).await?;
-        Ok(result["contents"].take())
+        Ok(take(&mut result, "contents"))
     }
 
     /// The next notification that has not been taken yet; `None` when the connection is closed.
@@ -242,13 +242,13 @@ fn envelope() -> Map<String, Value> {
 
 impl ToolAnswer {
     fn read(mut result: Value) -> Result<Self, ClientError> {
-        let Value::Array(content) = result["content"].take() else {
+        let Value::Array(content) = take(&mut result, "content") else {
             return Err(ClientError::Unexpected(format!("tools/call: {result}")));
         };
         Ok(Self {
             content,
-            structured: result["structuredContent"].take(),
-            is_error: result["isError"] == true,
+            structured: take(&mut result, "structuredContent"),
+            is_error: result.get("isError") == Some(&Value::Bool(true)),
         })
     }
 
@@ -257,7 +257,7 @@ impl ToolAnswer {
         let texts: Vec<&str> = self
             .content
             .iter()
-            .filter_map(|block| block["text"].as_str())
+            .filter_map(|block| block.get("text")?.as_str())
             .collect();
         texts.join("\n")
     }

@@ -1,6 +1,6 @@
 //! Two ends in one process, for tests: what one writes, the other reads.
 
-use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
+use tokio::io::duplex;
 
 use super::Transport;
 use super::lines::Lines;
@@ -8,15 +8,13 @@ use super::lines::Lines;
 /// Bytes each direction holds before the writer has to wait, like a pipe.
 const CAPACITY_BYTES: usize = 64 * 1024;
 
-type Half = Lines<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>;
-
-/// A connected pair of transports.
+/// A connected pair of transports. Dropping one's writer ends what the other reads.
 pub fn pair() -> (impl Transport + 'static, impl Transport + 'static) {
-    let (left, right) = tokio::io::duplex(CAPACITY_BYTES);
-    (half(left), half(right))
-}
-
-fn half(stream: DuplexStream) -> Half {
-    let (reader, writer) = tokio::io::split(stream);
-    Lines::new(reader, writer)
+    // One stream for each direction, so that each can be closed by itself.
+    let (left_writer, right_reader) = duplex(CAPACITY_BYTES);
+    let (right_writer, left_reader) = duplex(CAPACITY_BYTES);
+    (
+        Lines::new(left_reader, left_writer),
+        Lines::new(right_reader, right_writer),
+    )
 }
