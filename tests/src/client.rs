@@ -89,6 +89,14 @@ impl Client {
         self.send(&message);
     }
 
+    /// Sends a request whose method or params need not be correct and waits for its answer.
+    pub fn call_oddly(&mut self, method: &str, params: Value) -> Result<Value, Outcome> {
+        let id = json!(self.reserve_id());
+        let params = self.revision.envelope(params);
+        self.send_odd(&call(Some(id.clone()), method, params));
+        self.answer(&id)
+    }
+
     /// Sends a notification.
     pub fn notify(&mut self, method: &str, params: Value) {
         let params = (!params.is_null()).then_some(params);
@@ -253,9 +261,15 @@ impl Client {
 
     /// The next message without judging it: for floods, whose every message is like the others.
     pub fn receive_unwatched(&mut self, deadline: Instant) -> Result<Value, String> {
+        let line = self.receive_unparsed(deadline)?;
+        serde_json::from_slice(&line)
+            .map_err(|error| format!("stdout carries a line that is not JSON ({error})"))
+    }
+
+    /// The next line without even parsing it.
+    pub fn receive_unparsed(&mut self, deadline: Instant) -> Result<Vec<u8>, String> {
         match self.peer.receive(deadline) {
-            Incoming::Line(line) => serde_json::from_slice(&line)
-                .map_err(|error| format!("stdout carries a line that is not JSON ({error})")),
+            Incoming::Line(line) => Ok(line),
             Incoming::Silence => Err("the server stays silent".to_owned()),
             Incoming::Unterminated(_) | Incoming::Eof => {
                 self.closed = true;

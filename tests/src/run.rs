@@ -49,7 +49,8 @@ pub fn run(target: &Target, options: &Options, on_row: &mut dyn FnMut(&Row)) -> 
         .map(Schemas::load)
         .transpose()?
         .map(Arc::new);
-    let checks: Vec<Check> = checks::all()?
+    let checks: Vec<Check> = catalogue()?
+        .into_iter()
         .filter(|check| options.only.is_empty() || options.only.iter().any(|id| id == check.id))
         .collect();
     let wanted =
@@ -69,6 +70,11 @@ pub fn run(target: &Target, options: &Options, on_row: &mut dyn FnMut(&Row)) -> 
     });
     report.finish();
     Ok(report)
+}
+
+/// Every check there is, in the order in which they run.
+pub fn catalogue() -> Result<Vec<Check>> {
+    Ok(checks::all()?.collect())
 }
 
 fn run_revision(

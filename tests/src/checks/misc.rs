@@ -186,8 +186,10 @@ fn validates_prompts(ctx: &mut Ctx<'_>) -> Verdict {
         return Err(skip("the profile has no `refused_prompts`"));
     }
     for prompt in refused {
-        ctx.client()?
-            .refusal("prompts/get", prompt.params(), &[-32602])?;
+        let answer = ctx.client()?.call_oddly("prompts/get", prompt.params())?;
+        ensure(answer["error"]["code"] == -32602, || {
+            format!("{} was answered {answer}", prompt.arguments)
+        })?;
     }
     Ok(())
 }
@@ -225,14 +227,7 @@ fn validates_completion(ctx: &mut Ctx<'_>) -> Verdict {
     ];
     for reference in references {
         let params = json!({"ref": reference, "argument": argument});
-        let id = json!(client.reserve_id());
-        let params = client.revision.envelope(params);
-        client.send_odd(&crate::client::call(
-            Some(id.clone()),
-            "completion/complete",
-            params,
-        ));
-        let answer = client.answer(&id)?;
+        let answer = client.call_oddly("completion/complete", params)?;
         ensure(answer["error"]["code"] == -32602, || {
             format!("{reference} was answered {answer}")
         })?;
@@ -258,12 +253,8 @@ fn refuses_unknown_level(ctx: &mut Ctx<'_>) -> Verdict {
     ctx.need("logging")?;
     let quick = told(&ctx.profile()?.quick_call, "quick_call")?;
     let client = ctx.client()?;
-    let id = json!(client.reserve_id());
-    let params = client
-        .revision
-        .envelope(quick.params_with(json!({ LOG_LEVEL: "loud" })));
-    client.send_odd(&crate::client::call(Some(id.clone()), "tools/call", params));
-    let answer = client.answer(&id)?;
+    let params = quick.params_with(json!({ LOG_LEVEL: "loud" }));
+    let answer = client.call_oddly("tools/call", params)?;
     ensure(answer["error"]["code"] == -32602, || {
         format!("answered {answer}")
     })

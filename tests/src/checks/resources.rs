@@ -162,7 +162,7 @@ fn validates_uris(ctx: &mut Ctx<'_>) -> Verdict {
         &long,
     ];
     for uri in odd {
-        let answer = client.call("resources/read", json!({ "uri": uri }))?;
+        let answer = client.call_oddly("resources/read", json!({ "uri": uri }))?;
         ensure(answer.get("error").is_some(), || {
             format!("\"{uri}\" was answered {answer}")
         })?;

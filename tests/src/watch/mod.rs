@@ -287,6 +287,8 @@ impl Watch {
         }
         let owed = self.asked.get(&key).map_or(0, |asked| asked.owed) + 1;
         let argument = params["uri"].as_str().or(params["level"].as_str());
+        // Of two requests under one id nobody can say which one an answer belongs to.
+        let method = if owed > 1 { "" } else { method };
         let asked = Asked {
             revision: self.revision_of(message),
             method: method.to_owned(),
