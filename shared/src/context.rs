@@ -1,0 +1,106 @@
+//! What a handler sees of the request it serves, and all that it sees.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::call::{Call, ClientInfo, Level};
+use crate::changes::Changes;
+use crate::revision::Revision;
+
+/// The request being served, together with the server's state. Cheap to clone, so that it can
+/// move into a thread.
+pub struct Context<S> {
+    /// The value given to [`crate::Server::new`].
+    pub state: Arc<S>,
+    call: Arc<Call>,
+}
+
+impl<S> Clone for Context<S> {
+    fn clone(&self) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            call: Arc::clone(&self.call),
+        }
+    }
+}
+
+impl<S> Context<S> {
+    pub(crate) fn new(state: Arc<S>, call: Arc<Call>) -> Self {
+        Self { state, call }
+    }
+
+    /// Tells the client how far the work is. Does nothing if the client did not ask, if `done`
+    /// has not grown since the last time, or if the client reads too slowly to care.
+    ///
+    /// `message` may be empty; it reaches clients from 2025-03-26 on.
+    pub fn progress(&self, done: u64, total: Option<u64>, message: &str) {
+        self.call.progress(done, total, message);
+    }
+
+    /// Sends a log message to the client, if it wants messages of this level. Never put secrets,
+    /// personal data or internals here.
+    pub fn log(&self, level: Level, data: impl Serialize) {
+        self.call.log(level, &data);
+    }
+
+    /// The client has cancelled the request. A handler needs to ask only in its own threads: the
+    /// future of an async handler is dropped when the request is cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.call.is_cancelled()
+    }
+
+    /// Waits until the request is cancelled. For tasks a handler has spawned.
+    pub async fn cancelled(&self) {
+        self.call.cancelled().await;
+    }
+
+    /// Runs `work`, which blocks or computes for long, on a thread of its own, so that other
+    /// requests go on meanwhile. Long work asks [`Context::is_cancelled`] now and then.
+    pub async fn blocking<T, F>(&self, work: F) -> T
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(value) => value,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime is shutting down; nobody waits for a value any more.
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+
+    /// The tool's name, the resource's URI, or the prompt's name.
+    pub fn subject(&self) -> &str {
+        &self.call.subject
+    }
+
+    /// Who is calling, by its own account.
+    pub fn client(&self) -> ClientInfo {
+        self.call.client.info()
+    }
+
+    /// The revision this request is served in. Handlers rarely need it.
+    pub fn revision(&self) -> Revision {
+        self.call.revision
+    }
+
+    /// Where to publish that a resource or a list has changed.
+    pub fn changes(&self) -> &Changes {
+        &self.call.registry.changes
+    }
+
+    /// Lists and serves a tool, or stops doing so, for every client. `false` if there is no tool
+    /// of this name. See [`crate::Server::hide_tool`].
+    pub fn show_tool(&self, name: &str, visible: bool) -> bool {
+        self.call.registry.show_tool(name, visible)
+    }
+
+    /// Lists and serves a prompt, or stops doing so, for every client. `false` if there is no
+    /// prompt of this name. See [`crate::Server::hide_prompt`].
+    pub fn show_prompt(&self, name: &str, visible: bool) -> bool {
+        self.call.registry.show_prompt(name, visible)
+    }
+}

@@ -1,0 +1,270 @@
+//! What is in flight for one peer. Every request that gets here is answered, or cancelled, once.
+//!
+//! A handler is polled once where it stands: one that needs no waiting is answered at once, in
+//! order, without a task. Only one that waits becomes a task and an entry in the table. Whoever
+//! takes the entry out, the finished task or a cancellation, decides what the peer gets.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+use crate::answer::{Answer, Outcome};
+use crate::call::Call;
+use crate::changes::Subscriber;
+use crate::error::Error;
+use crate::jsonrpc::Id;
+use crate::outbox::Outbox;
+use crate::registry::{BoxFuture, Registry};
+use crate::revision::Revision;
+use crate::wire;
+
+/// Calls waiting at the same time for one peer; one more is refused.
+const MAX_IN_FLIGHT: usize = 16_384;
+
+/// `subscriptions/listen` streams open at the same time for one peer.
+const MAX_LISTENS: usize = 1_024;
+
+pub(crate) struct Calls {
+    registry: Arc<Registry>,
+    table: Mutex<Table>,
+    /// Woken when the last call has left the table.
+    idle: Notify,
+}
+
+#[derive(Default)]
+struct Table {
+    /// Tells an entry from an earlier one with the same id.
+    last_serial: u64,
+    calls: HashMap<Id<'static>, InFlight>,
+    listens: HashMap<Id<'static>, Arc<Subscriber>>,
+}
+
+struct InFlight {
+    serial: u64,
+    call: Arc<Call>,
+    reply_to: ReplyTo,
+    task: AbortHandle,
+}
+
+impl Calls {
+    pub(crate) fn new(registry: Arc<Registry>) -> Self {
+        Self {
+            registry,
+            table: Mutex::default(),
+            idle: Notify::new(),
+        }
+    }
+
+    pub(crate) fn is_in_flight(&self, id: &Id<'_>) -> bool {
+        let table = self.lock();
+        table.calls.contains_key(id.as_str()) || table.listens.contains_key(id.as_str())
+    }
+
+    /// Starts a call: answers it now, or lets it go on as a task.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        id: Id<'_>,
+        call: Arc<Call>,
+        mut work: BoxFuture<Outcome>,
+        reply_to: ReplyTo,
+    ) {
+        let mut context = std::task::Context::from_waker(Waker::noop());
+        if let Poll::Ready(outcome) = work.as_mut().poll(&mut context) {
+            return self.answer(&id, &call, &reply_to, &outcome);
+        }
+        let mut table = self.lock();
+        if table.calls.len() >= MAX_IN_FLIGHT {
+            drop(table);
+            let busy = "Too many requests in flight; wait for some to finish";
+            return self.answer(&id, &call, &reply_to, &Err(Error::Refused(busy)));
+        }
+        table.last_serial += 1;
+        let serial = table.last_serial;
+        let id = id.into_owned();
+        let task = tokio::spawn(Arc::clone(self).finish(id.clone(), serial, work)).abort_handle();
+        table.calls.insert(
+            id,
+            InFlight {
+                serial,
+                call,
+                reply_to,
+                task,
+            },
+        );
+    }
+
+    async fn finish(self: Arc<Self>, id: Id<'static>, serial: u64, work: BoxFuture<Outcome>) {
+        let outcome = work.await;
+        let mut table = self.lock();
+        if table
+            .calls
+            .get(&id)
+            .is_none_or(|entry| entry.serial != serial)
+        {
+            return;
+        }
+        if let Some(entry) = table.calls.remove(&id) {
+            // Under the lock, so that a cancellation comes either before the answer or too late.
+            self.answer(&id, &entry.call, &entry.reply_to, &outcome);
+        }
+        self.notify_if_idle(&table);
+    }
+
+    fn answer(&self, id: &Id<'_>, call: &Call, reply_to: &ReplyTo, outcome: &Outcome) {
+        if let Err(Error::Internal(cause)) = outcome {
+            tracing::error!(subject = call.subject, cause, "a request failed");
+        }
+        match reply_to {
+            ReplyTo::Stream(_) => {
+                call.close(|out| {
+                    wire::write_outcome(out, &self.registry, call.revision, id, outcome)
+                });
+            }
+            ReplyTo::Batch(batch) => {
+                call.close(|_| {});
+                batch.answer(|out| {
+                    wire::write_outcome(out, &self.registry, call.revision, id, outcome)
+                });
+            }
+        }
+    }
+
+    /// Ends a call or a listen stream at the client's wish. Unknown and finished ids are ignored:
+    /// the cancellation and the answer may have passed each other.
+    pub(crate) fn cancel(&self, id: &Id<'_>) {
+        let mut table = self.lock();
+        table.listens.remove(id.as_str());
+        if let Some(entry) = table.calls.remove(id.as_str()) {
+            entry.cancel();
+            self.notify_if_idle(&table);
+        }
+    }
+
+    /// Cancels all calls, without answers.
+    pub(crate) fn cancel_all(&self) {
+        let mut table = self.lock();
+        table.calls.drain().for_each(|(_, entry)| entry.cancel());
+        self.notify_if_idle(&table);
+    }
+
+    pub(crate) fn listen(&self, id: Id<'static>, subscriber: Arc<Subscriber>) -> Result<(), Error> {
+        let mut table = self.lock();
+        if table.listens.len() >= MAX_LISTENS {
+            return Err(Error::Refused("Too many subscriptions; end some first"));
+        }
+        table.listens.insert(id, subscriber);
+        Ok(())
+    }
+
+    /// Tells each listen stream what has changed.
+    pub(crate) fn flush_listens(&self, outbox: &Outbox) {
+        for (id, subscriber) in &self.lock().listens {
+            let changes = subscriber.take_pending();
+            if !changes.is_empty() {
+                outbox.push(|out| wire::write_changes(out, &changes, Some(id)));
+            }
+        }
+    }
+
+    /// Ends all listen streams from our side. The specification names two ways, the notification
+    /// and the result; clients that wait for either get it and ignore the other.
+    pub(crate) fn end_listens(&self, outbox: &Outbox) {
+        for (id, _) in self.lock().listens.drain() {
+            outbox.push(|out| {
+                wire::write_listen_cancelled(out, &id);
+                let ended = Ok(Answer::ListenEnded);
+                wire::write_outcome(out, &self.registry, Revision::V2026_07_28, &id, &ended);
+            });
+        }
+    }
+
+    /// Waits until no call is in flight.
+    pub(crate) async fn idle(&self) {
+        while !self.lock().calls.is_empty() {
+            self.idle.notified().await;
+        }
+    }
+
+    fn notify_if_idle(&self, table: &Table) {
+        if table.calls.is_empty() {
+            self.idle.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl InFlight {
+    fn cancel(self) {
+        self.call.cancel();
+        self.task.abort();
+        if let ReplyTo::Batch(batch) = &self.reply_to {
+            batch.answer(|_| {});
+        }
+    }
+}
+
+/// Where the answer to a request goes.
+#[derive(Clone)]
+pub(crate) enum ReplyTo {
+    Stream(Arc<Outbox>),
+    Batch(Arc<Batch>),
+}
+
+impl ReplyTo {
+    /// Appends the answer to a request that did not become a call.
+    pub(crate) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        match self {
+            Self::Stream(outbox) => outbox.push(write),
+            Self::Batch(batch) => batch.answer(write),
+        }
+    }
+}
+
+/// The answers to the requests of one JSON-RPC batch (2025-03-26), sent as one array when the
+/// last of them is there.
+pub(crate) struct Batch {
+    outbox: Arc<Outbox>,
+    state: Mutex<BatchState>,
+}
+
+struct BatchState {
+    missing: usize,
+    answers: Vec<u8>,
+}
+
+impl Batch {
+    /// `requests` answers, given or waived, complete the batch.
+    pub(crate) fn new(outbox: Arc<Outbox>, requests: usize) -> Arc<Self> {
+        let state = Mutex::new(BatchState {
+            missing: requests,
+            answers: Vec::new(),
+        });
+        Arc::new(Self { outbox, state })
+    }
+
+    fn answer(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = state.answers.len();
+        write(&mut state.answers);
+        if state.answers.len() > before {
+            // The message ends with a newline; inside an array it is a comma.
+            state.answers.pop();
+            state.answers.push(b',');
+        }
+        state.missing = state.missing.saturating_sub(1);
+        if state.missing == 0 && !state.answers.is_empty() {
+            state.answers.pop();
+            self.outbox.push(|out| {
+                out.push(b'[');
+                out.append(&mut state.answers);
+                out.extend_from_slice(b"]\n");
+            });
+        }
+    }
+}

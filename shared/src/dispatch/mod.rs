@@ -1,0 +1,16 @@
+//! Turns messages into handler calls and their outcomes into messages, for one peer and whatever
+//! transport carries it.
+//!
+//! Reading order: [`session`] takes one line at a time and decides which era it belongs to;
+//! [`route`] finds the method and starts the handler; [`calls`] keeps what is in flight, answers
+//! or cancels it, exactly once, and [`caught`] what panics; [`listen`] tells subscribers of changes; [`connection`] pumps a
+//! transport through a session.
+
+mod calls;
+mod caught;
+mod connection;
+mod listen;
+mod route;
+mod session;
+
+pub(crate) use connection::serve;

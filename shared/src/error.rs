@@ -1,0 +1,112 @@
+//! Failures, each with two texts: one for the model on the wire, one for the log.
+//!
+//! There is no conversion from "any error": a server writes `impl From<its::Error> for ToolError`
+//! once and decides there what a stranger may read, so driver messages and paths cannot leak
+//! through a `?`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// What a tool returns.
+pub type ToolResult<T> = Result<T, ToolError>;
+
+/// A failed tool call. The client gets a result with `isError: true`, so that the model can read
+/// the text and try again.
+#[derive(Debug)]
+pub struct ToolError {
+    message: String,
+    cause: Option<String>,
+}
+
+impl ToolError {
+    /// `message` says what went wrong and what to try next. It goes to the model.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            cause: None,
+        }
+    }
+
+    /// Adds the cause, which goes to the log and nowhere else.
+    pub fn caused_by(mut self, cause: &(impl fmt::Debug + ?Sized)) -> Self {
+        self.cause = Some(format!("{cause:?}"));
+        self
+    }
+
+    /// The text for the model.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(crate) fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ToolError {}
+
+/// A failed request that is not a tool call. It carries no error code: which number a revision
+/// uses for it is known to [`crate::wire`] alone.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The method does not exist in the revision spoken, or the server does not offer it.
+    MethodNotFound(String),
+    /// The request itself is out of place, for example a second `initialize`.
+    InvalidRequest(Cow<'static, str>),
+    /// A parameter is missing, of the wrong type, or names something unknown.
+    InvalidParams(Cow<'static, str>),
+    /// The request lacks the `_meta` members that every request of 2026-07-28 carries.
+    MissingEnvelope(Vec<&'static str>),
+    /// The request asks for a revision this server does not speak.
+    UnsupportedVersion(String),
+    /// No resource has this URI.
+    ResourceNotFound(String),
+    /// A limit of this server is reached; the text says which and what to do.
+    Refused(&'static str),
+    /// Something on our side failed. The text goes to the log; the wire says "Internal error".
+    Internal(String),
+}
+
+impl Error {
+    /// A parameter is wrong; `message` says which and what was expected.
+    pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::InvalidParams(message.into())
+    }
+
+    /// No resource has this URI.
+    pub fn resource_not_found(uri: impl Into<String>) -> Self {
+        Self::ResourceNotFound(uri.into())
+    }
+
+    /// Something on our side failed; only the log sees `cause`.
+    pub fn internal(cause: &(impl fmt::Debug + ?Sized)) -> Self {
+        Self::Internal(format!("{cause:?}"))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MethodNotFound(method) => write!(f, "Method not found: {method}"),
+            Self::InvalidRequest(message) | Self::InvalidParams(message) => f.write_str(message),
+            Self::MissingEnvelope(keys) => {
+                write!(f, "The request's `_meta` must hold {}", keys.join(" and "))
+            }
+            Self::UnsupportedVersion(version) => {
+                write!(f, "Unsupported protocol version: {version}")
+            }
+            Self::ResourceNotFound(uri) => write!(f, "Resource not found: {uri}"),
+            Self::Refused(message) => f.write_str(message),
+            Self::Internal(_) => f.write_str("Internal error"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

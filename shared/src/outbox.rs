@@ -1,0 +1,74 @@
+//! The queue of bytes on their way to one peer.
+//!
+//! Everything a connection sends, answers from any task and notifications from any thread, is
+//! appended here under one lock, so order and "nothing after the answer" are decided in one place.
+//! The owner of the transport takes the bytes out and writes them, many messages at a time.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+/// While this much waits to be written, no more is read from the peer: a client that sends
+/// without reading cannot make us grow. Large enough for thousands of answers, so that a client
+/// that writes all its calls before it reads the first answer does not lock itself out.
+pub(crate) const HIGH_WATER_BYTES: usize = 8 * 1024 * 1024;
+
+/// While this much waits, progress and log notifications are dropped instead of queued.
+const NOTIFICATION_WATER_BYTES: usize = 256 * 1024;
+
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    bytes: Mutex<Vec<u8>>,
+    ready: Notify,
+}
+
+impl Outbox {
+    /// Appends messages, each ended by a newline.
+    pub(crate) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = self.lock();
+        let was_empty = bytes.is_empty();
+        write(&mut bytes);
+        if was_empty && !bytes.is_empty() {
+            self.ready.notify_one();
+        }
+    }
+
+    /// Appends a notification that may be lost if the peer reads too slowly. `open` is asked
+    /// under the lock: after it has turned false, nothing is appended.
+    pub(crate) fn push_notification(
+        &self,
+        open: impl FnOnce() -> bool,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        self.push(|bytes| {
+            if bytes.len() < NOTIFICATION_WATER_BYTES && open() {
+                write(bytes);
+            }
+        });
+    }
+
+    /// Swaps the queued bytes into `target`, which must be empty.
+    pub(crate) fn take(&self, target: &mut Vec<u8>) {
+        std::mem::swap(&mut *self.lock(), target);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Wakes the owner although no bytes were queued, for example to look at changes.
+    pub(crate) fn wake(&self) {
+        self.ready.notify_one();
+    }
+
+    /// Waits until bytes were queued or [`Outbox::wake`] was called since the last wait.
+    pub(crate) async fn ready(&self) {
+        self.ready.notified().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+        // A panic while appending leaves bytes of a torn message at worst; losing the whole
+        // connection over it would be worse.
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,157 @@
+//! The parameters of a request, one level deep and still raw.
+//!
+//! One struct for all methods: a single pass over the bytes finds the members any method knows,
+//! and which era the message belongs to. Each method then parses the few it needs.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::Error;
+use crate::jsonrpc::{Text, present};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Params<'a> {
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) uri: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) cursor: Option<&'a RawValue>,
+    #[serde(borrow, rename = "ref")]
+    pub(crate) reference: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) argument: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) context: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) level: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) protocol_version: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) capabilities: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) client_info: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) notifications: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) request_id: Option<&'a RawValue>,
+}
+
+/// The members of `_meta` the protocol itself reads; all others pass by.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Meta<'a> {
+    #[serde(borrow, rename = "progressToken")]
+    progress_token: Option<&'a RawValue>,
+    #[serde(
+        borrow,
+        rename = "io.modelcontextprotocol/protocolVersion",
+        deserialize_with = "present"
+    )]
+    pub(crate) protocol_version: Option<&'a RawValue>,
+    #[serde(
+        borrow,
+        rename = "io.modelcontextprotocol/clientCapabilities",
+        deserialize_with = "present"
+    )]
+    pub(crate) client_capabilities: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+    pub(crate) client_info: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/logLevel")]
+    pub(crate) log_level: Option<&'a RawValue>,
+}
+
+impl<'a> Params<'a> {
+    pub(crate) fn read(raw: Option<&'a RawValue>) -> Result<Self, Error> {
+        let Some(raw) = raw else {
+            return Ok(Self::default());
+        };
+        serde_json::from_str(raw.get())
+            .map_err(|error| Error::invalid_params(format!("`params`: {error}")))
+    }
+
+    pub(crate) fn meta(&self) -> Result<Meta<'a>, Error> {
+        let Some(raw) = self.meta else {
+            return Ok(Meta::default());
+        };
+        serde_json::from_str(raw.get())
+            .map_err(|error| Error::invalid_params(format!("`params._meta`: {error}")))
+    }
+
+    /// `arguments` as the JSON text of an object; an absent one is empty.
+    pub(crate) fn arguments_object(&self) -> Result<&'a str, Error> {
+        match self.arguments.map(RawValue::get) {
+            None => Ok("{}"),
+            Some(raw) if raw.starts_with('{') => Ok(raw),
+            Some(_) => Err(Error::invalid_params(
+                "`params.arguments` must be an object",
+            )),
+        }
+    }
+
+    /// `arguments` as named strings, which is what prompts take.
+    pub(crate) fn arguments_strings(&self) -> Result<Vec<(String, String)>, Error> {
+        let Some(raw) = self.arguments else {
+            return Ok(Vec::new());
+        };
+        let arguments: BTreeMap<String, String> =
+            serde_json::from_str(raw.get()).map_err(|error| {
+                Error::invalid_params(format!(
+                    "`params.arguments` must hold strings only: {error}"
+                ))
+            })?;
+        Ok(arguments.into_iter().collect())
+    }
+}
+
+impl<'a> Meta<'a> {
+    /// The request claims to be of the stateless era. A broken claim is still one: it is refused,
+    /// not served as something else.
+    pub(crate) fn claims_stateless(&self) -> bool {
+        self.protocol_version.is_some() || self.client_capabilities.is_some()
+    }
+
+    /// The token as raw JSON: a string or an integer.
+    pub(crate) fn progress_token(&self) -> Result<Option<&'a str>, Error> {
+        let Some(raw) = self.progress_token.map(RawValue::get) else {
+            return Ok(None);
+        };
+        match crate::jsonrpc::Id::parse(raw) {
+            Some(_) => Ok(Some(raw)),
+            None => Err(Error::invalid_params(
+                "`_meta.progressToken` must be a string or an integer",
+            )),
+        }
+    }
+}
+
+/// A required string member.
+pub(crate) fn string<'a>(raw: Option<&'a RawValue>, name: &str) -> Result<Cow<'a, str>, Error> {
+    required(raw, name).map(|Text(text)| text)
+}
+
+/// A required member of any shape.
+pub(crate) fn required<'a, T: Deserialize<'a>>(
+    raw: Option<&'a RawValue>,
+    name: &str,
+) -> Result<T, Error> {
+    let raw = raw.ok_or_else(|| Error::invalid_params(format!("`params.{name}` is missing")))?;
+    serde_json::from_str(raw.get()).map_err(|error| {
+        Error::invalid_params(format!("`params.{name}`: {}", without_position(&error)))
+    })
+}
+
+/// The position serde_json names is within one member, which helps nobody.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ")
+        .map_or(text.clone(), |(reason, _)| reason.to_owned())
+}

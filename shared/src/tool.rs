@@ -1,0 +1,171 @@
+//! Tools: what a server says when it registers one, and what a handler may return.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::content::Content;
+use crate::error::ToolError;
+use crate::schema::{self, Schema};
+
+/// What a tool does to the world, as hints for the client, and its name for people.
+///
+/// Start from one of the constants: `READ_ONLY.title("Calculate a sum")`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolOptions {
+    pub(crate) title: Option<&'static str>,
+    pub(crate) read_only: bool,
+    pub(crate) destructive: bool,
+    pub(crate) idempotent: bool,
+    pub(crate) open_world: bool,
+}
+
+/// Looks and changes nothing; calling twice is the same as once.
+pub const READ_ONLY: ToolOptions = ToolOptions {
+    title: None,
+    read_only: true,
+    destructive: false,
+    idempotent: true,
+    open_world: false,
+};
+
+/// Adds something and destroys nothing.
+pub const ADDITIVE: ToolOptions = ToolOptions {
+    title: None,
+    read_only: false,
+    destructive: false,
+    idempotent: false,
+    open_world: false,
+};
+
+/// May change or delete what was there.
+pub const DESTRUCTIVE: ToolOptions = ToolOptions {
+    title: None,
+    read_only: false,
+    destructive: true,
+    idempotent: false,
+    open_world: false,
+};
+
+impl ToolOptions {
+    /// Name for people.
+    pub const fn title(mut self, title: &'static str) -> Self {
+        self.title = Some(title);
+        self
+    }
+
+    /// Calling it again with the same arguments changes nothing more.
+    pub const fn idempotent(mut self) -> Self {
+        self.idempotent = true;
+        self
+    }
+
+    /// It reaches systems outside this server, such as the web.
+    pub const fn open_world(mut self) -> Self {
+        self.open_world = true;
+        self
+    }
+}
+
+/// A tool's answer, put together by hand: images, links, several blocks.
+///
+/// A handler whose answer is plain data returns that data instead, see [`Output`].
+#[derive(Debug, Clone, Default)]
+pub struct Reply {
+    pub(crate) content: Vec<Content>,
+    /// JSON text of `structuredContent`; also sent as a text block when `content` is empty.
+    pub(crate) structured: Option<String>,
+    pub(crate) is_error: bool,
+}
+
+impl Reply {
+    /// One text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::default().with(Content::text(text))
+    }
+
+    /// The same answer with one more block.
+    pub fn with(mut self, content: Content) -> Self {
+        self.content.push(content);
+        self
+    }
+}
+
+impl From<Vec<Content>> for Reply {
+    fn from(content: Vec<Content>) -> Self {
+        Self {
+            content,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<ToolError> for Reply {
+    fn from(error: ToolError) -> Self {
+        Self {
+            is_error: true,
+            ..Self::text(error.message())
+        }
+    }
+}
+
+/// Data together with a text of its own for the model, where the JSON would not read well.
+#[derive(Debug, Clone)]
+pub struct WithText<T> {
+    /// Sent as `structuredContent`; its type is the tool's `outputSchema`.
+    pub data: T,
+    /// Sent as the text block.
+    pub text: String,
+}
+
+/// What a tool handler may return: any `Serialize + JsonSchema` type (its schema becomes the
+/// tool's `outputSchema`, its value `structuredContent` and a text block), the same
+/// [`WithText`], or a [`Reply`].
+pub trait Output {
+    /// JSON Schema of the structured part, if there is one.
+    fn schema() -> Option<Schema>;
+
+    /// The value as it goes to the client.
+    fn into_reply(self) -> Result<Reply, ToolError>;
+}
+
+impl<T: Serialize + JsonSchema> Output for T {
+    fn schema() -> Option<Schema> {
+        Some(schema::output::<T>())
+    }
+
+    fn into_reply(self) -> Result<Reply, ToolError> {
+        structured(&self).map(|structured| Reply {
+            structured: Some(structured),
+            ..Reply::default()
+        })
+    }
+}
+
+impl<T: Serialize + JsonSchema> Output for WithText<T> {
+    fn schema() -> Option<Schema> {
+        Some(schema::output::<T>())
+    }
+
+    fn into_reply(self) -> Result<Reply, ToolError> {
+        Ok(Reply {
+            structured: Some(structured(&self.data)?),
+            ..Reply::text(self.text)
+        })
+    }
+}
+
+impl Output for Reply {
+    fn schema() -> Option<Schema> {
+        None
+    }
+
+    fn into_reply(self) -> Result<Reply, ToolError> {
+        Ok(self)
+    }
+}
+
+fn structured(value: &impl Serialize) -> Result<String, ToolError> {
+    serde_json::to_string(value).map_err(|error| {
+        ToolError::new("The result could not be written as JSON").caused_by(&error)
+    })
+}

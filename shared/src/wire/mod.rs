@@ -1,0 +1,152 @@
+//! The adapters: from the one domain model to the words of each revision, and nowhere else.
+//!
+//! This file holds the shape of messages all revisions share; `results.rs` and `items.rs` write
+//! answers and list entries, asking the revision what it can express; `legacy.rs` and `modern.rs`
+//! hold what belongs to one side of the divide only: handshake and error codes of the stateful
+//! revisions, envelope and listen streams of 2026-07-28.
+
+mod items;
+mod legacy;
+mod modern;
+mod object;
+mod results;
+
+use serde::Serialize;
+
+use crate::answer::Outcome;
+use crate::call::Level;
+use crate::changes::Interest;
+use crate::error::Error;
+use crate::jsonrpc::{Id, Refusal};
+use crate::registry::Registry;
+use crate::revision::Revision;
+
+pub(crate) use items::{prompt_item, resource_item, template_item, tool_item};
+pub(crate) use legacy::Handshake;
+pub(crate) use modern::{
+    ENVELOPE_KEYS, Envelope, ListenFilter, write_acknowledged, write_listen_cancelled,
+};
+use object::Object;
+
+/// Appends the response to request `id`.
+pub(crate) fn write_outcome(
+    out: &mut Vec<u8>,
+    registry: &Registry,
+    revision: Revision,
+    id: &Id<'_>,
+    outcome: &Outcome,
+) {
+    message(out, |message| {
+        message.raw("id", id.as_str());
+        match outcome {
+            Ok(answer) => message.object("result", |result| {
+                results::write(result, registry, revision, id, answer);
+            }),
+            Err(error) => message.object("error", |object| write_error(object, revision, error)),
+        }
+    });
+}
+
+/// Appends the answer to a message that never became a request.
+pub(crate) fn write_refusal(out: &mut Vec<u8>, revision: Option<Revision>, refusal: &Refusal) {
+    message(out, |message| {
+        match &refusal.id {
+            Some(id) => message.raw("id", id.as_str()),
+            None if revision.is_some_and(|revision| !revision.omits_unknown_id()) => {
+                message.raw("id", "null")
+            }
+            None => {}
+        }
+        message.object("error", |error| {
+            error.field("code", &refusal.code);
+            error.field("message", &refusal.message);
+        });
+    });
+}
+
+fn write_error(object: &mut Object<'_>, revision: Revision, error: &Error) {
+    let code = if revision.is_stateless() {
+        modern::code(error)
+    } else {
+        legacy::code(error)
+    };
+    object.field("code", &code);
+    object.field("message", &error.to_string());
+    match error {
+        Error::ResourceNotFound(uri) => object.object("data", |data| data.field("uri", uri)),
+        Error::MissingEnvelope(keys) => object.object("data", |data| {
+            data.field("missing", keys);
+            data.field(
+                "hint",
+                "send `initialize` first, or the `_meta` envelope of 2026-07-28",
+            );
+        }),
+        Error::UnsupportedVersion(requested) => object.object("data", |data| {
+            data.field("supported", &[Revision::V2026_07_28]);
+            data.field("requested", requested);
+        }),
+        _ => {}
+    }
+}
+
+pub(crate) fn write_progress(
+    out: &mut Vec<u8>,
+    token: &str,
+    done: u64,
+    total: Option<u64>,
+    text: Option<&str>,
+) {
+    notification(out, "notifications/progress", |params| {
+        params.raw("progressToken", token);
+        params.field("progress", &done);
+        params.optional("total", total.as_ref());
+        params.optional("message", text);
+    });
+}
+
+pub(crate) fn write_log(out: &mut Vec<u8>, level: Level, data: &impl Serialize) {
+    notification(out, "notifications/message", |params| {
+        params.field("level", &level);
+        params.field("data", data);
+    });
+}
+
+/// Appends one notification for each change. `listen` is the id of the `subscriptions/listen`
+/// request the changes are for; a stateful session has none.
+pub(crate) fn write_changes(out: &mut Vec<u8>, changes: &Interest, listen: Option<&Id<'_>>) {
+    let mut change = |method: &str, uri: Option<&str>| {
+        notification(out, method, |params| {
+            params.optional("uri", uri);
+            if let Some(id) = listen {
+                modern::write_subscription_id(params, id);
+            }
+        });
+    };
+    if changes.tool_list {
+        change("notifications/tools/list_changed", None);
+    }
+    if changes.prompt_list {
+        change("notifications/prompts/list_changed", None);
+    }
+    if changes.resource_list {
+        change("notifications/resources/list_changed", None);
+    }
+    for uri in &changes.resources {
+        change("notifications/resources/updated", Some(uri));
+    }
+}
+
+fn notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut Object<'_>)) {
+    message(out, |message| {
+        message.field("method", method);
+        message.object("params", params);
+    });
+}
+
+fn message(out: &mut Vec<u8>, members: impl FnOnce(&mut Object<'_>)) {
+    Object::write(out, |message| {
+        message.raw("jsonrpc", r#""2.0""#);
+        members(message);
+    });
+    out.push(b'\n');
+}
