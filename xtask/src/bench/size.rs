@@ -16,6 +16,8 @@ const MAX_CRATES: Target = AtMost(60.0);
 const MAX_BINARY_MB: Target = AtMost(2.5);
 const MAX_CLEAN_BUILD_CPU_S: Target = AtMost(90.0);
 const MAX_REBUILD_S: Target = AtMost(5.0);
+/// The quickest counts: a busy neighbour can only make a build slower.
+const REBUILDS: usize = 3;
 
 pub(crate) fn measure(workspace: &Workspace, quick: bool, report: &mut Report) {
     let outcome = tree_and_binary(workspace, report);
@@ -68,9 +70,19 @@ fn builds(workspace: &Workspace, server: &Server, report: &mut Report) -> Result
     );
     report.state(&server.name, "clean build wall s", clean.wall, None);
 
-    let tools = std::fs::File::open(server.folder.join("src/tools.rs"))?;
-    tools.set_modified(SystemTime::now())?;
-    let rebuild = build_into(workspace, server, &target.0)?;
+    let mut rebuild = Cost {
+        wall: f64::INFINITY,
+        cpu: f64::INFINITY,
+    };
+    for _ in 0..REBUILDS {
+        let tools = std::fs::File::open(server.folder.join("src/tools.rs"))?;
+        tools.set_modified(SystemTime::now())?;
+        let cost = build_into(workspace, server, &target.0)?;
+        rebuild = Cost {
+            wall: rebuild.wall.min(cost.wall),
+            cpu: rebuild.cpu.min(cost.cpu),
+        };
+    }
     report.state(
         &server.name,
         "rebuild of tools.rs s",
