@@ -113,7 +113,7 @@ fn build_into(workspace: &Workspace, server: &Server, target: &Path) -> Result<C
 
 /// Every package that is linked into or expands code of the program, itself included.
 fn crates(workspace: &Workspace, manifest: &Path) -> Result<f64> {
-    let mut cargo = workspace.cargo(&["tree", "--locked", "-e", "normal", "--prefix", "none"]);
+    let mut cargo = workspace.cargo(&["tree", "-e", "normal", "--prefix", "none"]);
     let output = cargo.arg("--manifest-path").arg(manifest).output()?;
     ensure!(
         output.status.success(),
