@@ -1,1 +1,41 @@
-//! The conformance engine.
+//! The conformance engine: drives any MCP server over stdio and says which requirements hold.
+//!
+//! It knows nothing but bytes and JSON. It shares no code with the servers of this workspace or
+//! their protocol crate, so that a misreading of the specification there is not repeated here.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`run`] | the entry: a target and options in, rows out |
+//! | [`report`] | the rows as table, JSON and JUnit |
+//! | [`check`] | what a check is and what it has at hand |
+//! | `checks` | the requirements, by section of the specification |
+//! | [`case`] | requirements as data: bytes in, shape out |
+//! | [`pattern`] | the shapes |
+//! | [`profile`] | what to call on a given server |
+//! | [`watch`] | the rules every single message is held to |
+//! | [`findings`] | what the watching has found |
+//! | [`schema`] | the official JSON Schemas, where a folder of them is given |
+//! | [`client`] | a plain client: ids, waiting, silence |
+//! | [`peer`] | the server process and its pipes |
+//! | [`transcript`] | the bytes sent and got, as evidence |
+//! | [`revision`] | the five revisions and their envelopes |
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "reading a JSON value by a key it lacks gives null; slices are read with `get`"
+)]
+
+pub mod run;
+pub mod report;
+pub mod check;
+mod checks;
+pub mod case;
+pub mod pattern;
+pub mod profile;
+pub mod watch;
+pub mod findings;
+pub mod schema;
+pub mod client;
+pub mod peer;
+pub mod transcript;
+pub mod revision;

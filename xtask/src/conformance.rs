@@ -1,21 +1,201 @@
-//! `cargo xtask conformance`: the front end of the conformance engine in `tests/`.
+//! `cargo xtask conformance`: the front end of the conformance engine in `tests/`. It checks our
+//! own servers by name, or any program that speaks the protocol on its standard streams.
 
-use std::path::PathBuf;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail, ensure};
+use workspace_tests::profile::Profile as Knowledge;
+use workspace_tests::report::{Report, Row};
+use workspace_tests::revision::{self, Revision};
+use workspace_tests::run::{self, Options, Target};
 
-use crate::workspace::Workspace;
+use crate::workspace::{Profile, Server, Workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Servers to check; all when none is named
+    #[arg(conflicts_with = "stdio")]
     names: Vec<String>,
+    /// Check any server: the command that starts it, words separated by spaces
+    #[arg(long, value_name = "CMD")]
+    stdio: Option<String>,
+    /// Only this revision; may be repeated
+    #[arg(long = "revision", value_name = "DATE", value_parser = parse_revision)]
+    revisions: Vec<Revision>,
+    /// Folder of the official JSON Schemas, one folder for each revision
+    #[arg(long, env = "MCP_SCHEMA_DIR")]
+    schema_dir: Option<PathBuf>,
+    /// Write every row as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write every row as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
 }
 
-pub(crate) fn run(_workspace: &Workspace, args: &Args) -> Result<()> {
-    anyhow::bail!("not wired yet: {:?}", args.names)
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    let targets = match &args.stdio {
+        Some(command) => vec![foreign(command)?],
+        None => ours(workspace, &args.names)?,
+    };
+    let revisions = args.revisions.clone();
+    let options = Options {
+        revisions,
+        schema_dir: args.schema_dir.clone(),
+        ..Options::default()
+    };
+    let report = check(&targets, &options)?;
+    if let Some(path) = &args.json {
+        write(path, &format!("{:#}\n", report.json()))?;
+    }
+    if let Some(path) = &args.junit {
+        write(path, &report.junit())?;
+    }
+    ensure!(report.passed(), "a requirement does not hold");
+    Ok(())
 }
 
-pub(crate) fn run_all(_workspace: &Workspace, _schema_dir: Option<PathBuf>) -> Result<()> {
-    anyhow::bail!("not wired yet")
+/// Every server in every revision, as `cargo xtask test` and CI do.
+pub(crate) fn run_all(workspace: &Workspace, schema_dir: Option<PathBuf>) -> Result<()> {
+    let targets = ours(workspace, &[])?;
+    let report = check(
+        &targets,
+        &Options {
+            schema_dir,
+            ..Options::default()
+        },
+    )?;
+    ensure!(report.passed(), "a requirement does not hold");
+    Ok(())
+}
+
+/// One report over all targets; each target's own is printed when it is complete.
+fn check(targets: &[Target], options: &Options) -> Result<Report> {
+    ensure!(!targets.is_empty(), "no server to check");
+    let mut all = Vec::new();
+    for target in targets {
+        let mut progress = Progress::start(&target.name);
+        let report = run::run(target, options, &mut |row| progress.row(row))?;
+        progress.end();
+        println!("{}", report.table());
+        all.extend(report.rows);
+    }
+    let names: Vec<_> = targets.iter().map(|target| target.name.as_str()).collect();
+    Ok(Report {
+        server: names.join(", "),
+        rows: all,
+    })
+}
+
+fn ours(workspace: &Workspace, names: &[String]) -> Result<Vec<Target>> {
+    let servers = workspace.select(names)?;
+    workspace.build(&servers, Profile::Debug)?;
+    servers
+        .iter()
+        .map(|server| own_target(workspace, server))
+        .collect()
+}
+
+/// How to start a server and what to call on it stand in its profile, so every server has one.
+fn own_target(workspace: &Workspace, server: &Server) -> Result<Target> {
+    let folder = server
+        .folder
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let path = workspace.root.join(format!("tests/profiles/{folder}.json"));
+    let profile = Knowledge::load(&path)?;
+    let root = workspace.root.display().to_string();
+    let mut command = vec![
+        workspace
+            .binary(server, Profile::Debug)
+            .display()
+            .to_string(),
+    ];
+    command.extend(
+        profile
+            .args
+            .iter()
+            .map(|argument| argument.replace("{root}", &root)),
+    );
+    Ok(Target {
+        name: server.name.clone(),
+        command,
+        profile: Some(profile),
+    })
+}
+
+/// A server nothing is known of: the checks that need to know what to call are skipped.
+fn foreign(command: &str) -> Result<Target> {
+    let command: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+    let Some(program) = command.first() else {
+        bail!("--stdio needs a command")
+    };
+    let name = Path::new(program)
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    Ok(Target {
+        name,
+        command,
+        profile: None,
+    })
+}
+
+fn parse_revision(date: &str) -> Result<Revision, String> {
+    Revision::from_date(date).ok_or_else(|| {
+        let known: Vec<_> = revision::ALL
+            .iter()
+            .map(|revision| revision.date())
+            .collect();
+        format!("no such revision; there are: {}", known.join(", "))
+    })
+}
+
+fn write(path: &Path, content: &str) -> Result<()> {
+    std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// A counter that rewrites its line on a terminal. Elsewhere one plain line: the table that follows
+/// holds every row that is not well.
+struct Progress<'a> {
+    server: &'a str,
+    rows: usize,
+    failed: usize,
+    on_terminal: bool,
+}
+
+impl<'a> Progress<'a> {
+    fn start(server: &'a str) -> Self {
+        let on_terminal = std::io::stderr().is_terminal();
+        if !on_terminal {
+            eprintln!("checking {server}");
+        }
+        Self {
+            server,
+            rows: 0,
+            failed: 0,
+            on_terminal,
+        }
+    }
+
+    fn row(&mut self, row: &Row) {
+        self.rows += 1;
+        self.failed += usize::from(row.is_red());
+        if self.on_terminal {
+            eprint!(
+                "\r{}: {} rows, {} failed",
+                self.server, self.rows, self.failed
+            );
+            let _ = std::io::stderr().flush();
+        }
+    }
+
+    fn end(&self) {
+        if self.on_terminal {
+            eprint!("\r\u{1b}[K");
+        }
+    }
 }

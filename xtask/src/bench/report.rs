@@ -13,7 +13,7 @@ use super::{procfs, subject::MODERN};
 const SDK: &str = "rmcp";
 const FLOOR: &str = "floor-inline";
 /// The targets bind our servers; the peers are measured to compare.
-const BOUND: &[&str] = &["calculator", "echo"];
+const BOUND: &[&str] = &["calculator", "echo", "csv"];
 
 type Key = (&'static str, &'static str);
 
@@ -73,12 +73,18 @@ impl Report {
         self.skipped.extend(skipped);
     }
 
-    /// A server that failed under measurement missed every target it has.
+    /// A server that failed under measurement missed a target, in however many rounds it did.
     pub(crate) fn fail(&mut self, name: &str, revision: &str, error: &anyhow::Error) {
         let target = BOUND.contains(&name).then_some(Target::AtMost(0.0));
+        let (name, what) = (format!("{name} {revision}"), "failed rounds");
+        let mut known = self.verdicts.iter_mut();
+        if let Some(known) = known.find(|known| known.name == name && known.what == what) {
+            known.value += 1.0;
+            return;
+        }
         self.verdicts.push(Verdict {
-            name: format!("{name} {revision}"),
-            what: "failed measurements".to_owned(),
+            name,
+            what: what.to_owned(),
             value: 1.0,
             target,
             note: format!("{error:#}"),

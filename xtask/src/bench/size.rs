@@ -16,6 +16,8 @@ const MAX_CRATES: Target = AtMost(60.0);
 const MAX_BINARY_MB: Target = AtMost(2.5);
 const MAX_CLEAN_BUILD_CPU_S: Target = AtMost(90.0);
 const MAX_REBUILD_S: Target = AtMost(5.0);
+/// The quickest counts: a busy neighbour can only make a build slower.
+const REBUILDS: usize = 3;
 
 pub(crate) fn measure(workspace: &Workspace, quick: bool, report: &mut Report) {
     let outcome = tree_and_binary(workspace, report);
@@ -59,41 +61,59 @@ fn tree_and_binary(workspace: &Workspace, report: &mut Report) -> Result<Server>
 
 fn builds(workspace: &Workspace, server: &Server, report: &mut Report) -> Result<()> {
     let target = Scratch::new("clean-build")?;
-    let cpu_before = procfs::children_cpu().context("CPU time needs /proc")?;
-    let started = Instant::now();
-    build_into(workspace, server, &target.0)?;
-    let cpu = procfs::children_cpu().context("CPU time needs /proc")? - cpu_before;
-    let limit = Some(MAX_CLEAN_BUILD_CPU_S);
-    report.state(&server.name, "clean build CPU s", cpu.as_secs_f64(), limit);
+    let clean = build_into(workspace, server, &target.0)?;
     report.state(
         &server.name,
-        "clean build wall s",
-        started.elapsed().as_secs_f64(),
-        None,
+        "clean build CPU s",
+        clean.cpu,
+        Some(MAX_CLEAN_BUILD_CPU_S),
     );
+    report.state(&server.name, "clean build wall s", clean.wall, None);
 
-    let tools = std::fs::File::open(server.folder.join("src/tools.rs"))?;
-    tools.set_modified(SystemTime::now())?;
-    let started = Instant::now();
-    build_into(workspace, server, &target.0)?;
-    let rebuild = started.elapsed().as_secs_f64();
+    let mut rebuild = Cost {
+        wall: f64::INFINITY,
+        cpu: f64::INFINITY,
+    };
+    for _ in 0..REBUILDS {
+        let tools = std::fs::File::open(server.folder.join("src/tools.rs"))?;
+        tools.set_modified(SystemTime::now())?;
+        let cost = build_into(workspace, server, &target.0)?;
+        rebuild = Cost {
+            wall: rebuild.wall.min(cost.wall),
+            cpu: rebuild.cpu.min(cost.cpu),
+        };
+    }
     report.state(
         &server.name,
         "rebuild of tools.rs s",
-        rebuild,
+        rebuild.wall,
         Some(MAX_REBUILD_S),
     );
+    report.state(&server.name, "rebuild of tools.rs CPU s", rebuild.cpu, None);
     Ok(())
 }
 
-fn build_into(workspace: &Workspace, server: &Server, target: &Path) -> Result<()> {
+/// Seconds.
+struct Cost {
+    wall: f64,
+    cpu: f64,
+}
+
+fn build_into(workspace: &Workspace, server: &Server, target: &Path) -> Result<Cost> {
+    let used = || procfs::children_cpu().context("CPU time needs /proc");
+    let (started, before) = (Instant::now(), used()?);
     let mut cargo = workspace.cargo(&["build", "--release", "--package", &server.name]);
-    run_command(cargo.arg("--target-dir").arg(target))
+    run_command(cargo.arg("--target-dir").arg(target))?;
+    let cpu = used()?.saturating_sub(before);
+    Ok(Cost {
+        wall: started.elapsed().as_secs_f64(),
+        cpu: cpu.as_secs_f64(),
+    })
 }
 
 /// Every package that is linked into or expands code of the program, itself included.
 fn crates(workspace: &Workspace, manifest: &Path) -> Result<f64> {
-    let mut cargo = workspace.cargo(&["tree", "--locked", "-e", "normal", "--prefix", "none"]);
+    let mut cargo = workspace.cargo(&["tree", "-e", "normal", "--prefix", "none"]);
     let output = cargo.arg("--manifest-path").arg(manifest).output()?;
     ensure!(
         output.status.success(),

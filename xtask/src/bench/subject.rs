@@ -83,7 +83,7 @@ fn peer(workspace: &Workspace, folder: &str, arguments: &[&str]) -> Result<Vec<S
         .join(folder)
         .join("Cargo.toml");
     let target = workspace.target_dir.join("bench-peers");
-    let mut cargo = workspace.cargo(&["build", "--release", "--locked", "--manifest-path"]);
+    let mut cargo = workspace.cargo(&["build", "--release", "--manifest-path"]);
     run_command(cargo.arg(manifest).arg("--target-dir").arg(&target))?;
     let file = format!("bench-{folder}{}", std::env::consts::EXE_SUFFIX);
     let mut command = vec![shown(&target.join("release").join(file))];

@@ -100,10 +100,13 @@ pub(crate) fn id(line: &[u8]) -> Option<u64> {
     })
 }
 
-/// Whether `calculate_sum` gave this sum in its structured content.
+/// Whether `calculate_sum` gave this sum: in its structured content, or, in revisions that have
+/// none, in its text.
 pub(crate) fn has_sum(line: &[u8], sum: u64) -> bool {
-    let wanted = format!(r#""sum":{sum}"#);
-    find(line, wanted.as_bytes()).is_some()
+    let forms = [format!(r#""sum":{sum}"#), format!(r#"\"sum\":{sum}"#)];
+    forms
+        .iter()
+        .any(|form| find(line, form.as_bytes()).is_some())
 }
 
 #[cfg(test)]

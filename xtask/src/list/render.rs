@@ -132,22 +132,21 @@ fn arguments(tool: &Value) -> String {
 }
 
 fn kind(schema: &Value) -> String {
-    match schema.get("type") {
-        Some(Value::String(name)) if name == "array" => {
-            let items = schema.get("items").map_or_else(|| "any".to_owned(), kind);
-            format!("{items}[]")
-        }
-        Some(Value::String(name)) => name.clone(),
+    let names: Vec<&str> = match schema.get("type") {
+        Some(Value::String(name)) => vec![name],
         // An optional field is listed as `[type, "null"]`; the `?` already says so.
-        Some(Value::Array(names)) => {
-            let names = names
-                .iter()
-                .filter_map(Value::as_str)
-                .filter(|name| *name != "null");
-            names.collect::<Vec<_>>().join(" or ")
-        }
-        _ => named_elsewhere(schema),
-    }
+        Some(Value::Array(names)) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|name| *name != "null")
+            .collect(),
+        _ => return named_elsewhere(schema),
+    };
+    let shown = names.iter().map(|name| match (*name, schema.get("items")) {
+        ("array", Some(items)) => format!("{}[]", kind(items)),
+        (name, _) => name.to_owned(),
+    });
+    shown.collect::<Vec<_>>().join(" or ")
 }
 
 /// What a schema without `type` points to, by the name of its definition.
@@ -185,4 +184,38 @@ fn first_paragraph(text: &str) -> &str {
 
 fn cell(text: &str) -> String {
     text.replace('\n', " ").replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_shown_as_the_model_meets_them() {
+        let tool = json!({"inputSchema": {"required": ["b"], "properties": {
+            "a": {"type": ["array", "null"], "items": {"type": "string"}},
+            "b": {"type": "number"},
+            "c": {"type": "array", "items": {"$ref": "#/$defs/Operation"}},
+        }}});
+        let expected = "`b: number`, `a?: string[]`, `c?: Operation[]`";
+        assert_eq!(arguments(&tool), expected);
+    }
+
+    #[test]
+    fn a_difference_shows_the_changed_lines_only() {
+        for (current, wanted, expected) in [
+            ("a\nb\nc", "a\nx\nc", "  @ line 2\n  - b\n  + x\n"),
+            ("a\nc", "a\nb\nc", "  @ line 2\n  + b\n"),
+            ("", "a", "  @ line 1\n  + a\n"),
+            ("a\na", "a", "  @ line 2\n  - a\n"),
+        ] {
+            assert_eq!(
+                difference(current, wanted),
+                expected,
+                "{current:?} {wanted:?}"
+            );
+        }
+    }
 }

@@ -94,34 +94,68 @@ pub fn answer(line: &[u8], out: &mut Vec<u8>) {
 
 fn try_answer(line: &[u8], out: &mut Vec<u8>) -> Option<bool> {
     let request: Request<'_> = serde_json::from_slice(line).ok()?;
-    let Some(id) = request.id else { return Some(false) };
+    let Some(id) = request.id else {
+        return Some(false);
+    };
     if request.method != "tools/call" {
         return write(out, id, handshake());
     }
     let call: Call<'_> = serde_json::from_str(request.params?.get()).ok()?;
     if call.name == "echo" {
         let input: EchoInput<'_> = serde_json::from_str(call.arguments.get()).ok()?;
-        return write(out, id, CallResult { content: [text(&input.message)], structured: None::<()> });
+        return write(
+            out,
+            id,
+            CallResult {
+                content: [text(&input.message)],
+                structured: None::<()>,
+            },
+        );
     }
     let input: SumInput = serde_json::from_str(call.arguments.get()).ok()?;
-    let output = SumOutput { sum: input.a + input.b };
+    let output = SumOutput {
+        sum: input.a + input.b,
+    };
     let json = serde_json::to_string(&output).ok()?;
-    write(out, id, CallResult { content: [text(&json)], structured: Some(output) })
+    write(
+        out,
+        id,
+        CallResult {
+            content: [text(&json)],
+            structured: Some(output),
+        },
+    )
 }
 
 fn write<T: Serialize>(out: &mut Vec<u8>, id: &RawValue, result: T) -> Option<bool> {
-    serde_json::to_writer(out, &Reply { jsonrpc: "2.0", id, result }).ok()?;
+    serde_json::to_writer(
+        out,
+        &Reply {
+            jsonrpc: "2.0",
+            id,
+            result,
+        },
+    )
+    .ok()?;
     Some(true)
 }
 
 fn text(text: &str) -> Text<'_> {
-    Text { r#type: "text", text }
+    Text {
+        r#type: "text",
+        text,
+    }
 }
 
 fn handshake() -> Initialized {
     Initialized {
         protocol_version: "2025-11-25",
-        capabilities: Capabilities { tools: NoOptions {} },
-        server_info: Info { name: "floor", version: "0.1.0" },
+        capabilities: Capabilities {
+            tools: NoOptions {},
+        },
+        server_info: Info {
+            name: "floor",
+            version: "0.1.0",
+        },
     }
 }

@@ -20,9 +20,10 @@ const KEEP_BUFFER_BYTES: usize = 1024 * 1024;
 fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("blocking") => blocking(),
-        Some("inline") => {
-            tokio::runtime::Builder::new_current_thread().enable_io().build()?.block_on(inline())
-        }
+        Some("inline") => tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()?
+            .block_on(inline()),
         _ => Err(std::io::Error::other("usage: bench-floor blocking|inline")),
     }
 }
@@ -50,9 +51,14 @@ async fn inline() -> Result<()> {
     let (mut line, mut replies) = (Vec::new(), Vec::new());
     while input.read_until(b'\n', &mut line).await? > 0 {
         let mut handler = handler(std::mem::take(&mut line));
-        match handler.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        match handler
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
             Poll::Ready(reply) => replies.extend_from_slice(&reply),
-            Poll::Pending => return Err(std::io::Error::other("the floor has no waiting handlers")),
+            Poll::Pending => {
+                return Err(std::io::Error::other("the floor has no waiting handlers"));
+            }
         }
         if no_further_line(input.buffer()) {
             output.write_all(&replies).await?;

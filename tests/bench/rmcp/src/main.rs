@@ -36,7 +36,9 @@ impl Bench {
     /// Structured output, because our `calculate_sum` carries it too.
     #[tool(description = "Add two numbers")]
     fn calculate_sum(&self, Parameters(input): Parameters<SumInput>) -> Json<SumOutput> {
-        Json(SumOutput { sum: input.a + input.b })
+        Json(SumOutput {
+            sum: input.a + input.b,
+        })
     }
 
     #[tool(description = "Return the message")]

@@ -1,0 +1,6 @@
+//! The one test binary of the workspace.
+//!
+//! `engine` proves the conformance engine itself, `every_server` holds the servers to it.
+
+mod engine;
+mod every_server;

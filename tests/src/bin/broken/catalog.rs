@@ -1,0 +1,71 @@
+//! What the server serves: two tools, a resource, a template, a prompt.
+
+use serde_json::{Value, json};
+
+pub(crate) const COUNTER: &str = "memory:counter";
+/// Every capability, in the form all revisions share.
+pub(crate) fn capabilities() -> Value {
+    json!({
+        "tools": {},
+        "resources": {"subscribe": true},
+        "prompts": {},
+        "completions": {},
+        "logging": {},
+    })
+}
+
+pub(crate) fn tools() -> Value {
+    let number = json!({"type": "number"});
+    let steps = json!({"type": "integer", "minimum": 1, "maximum": 3600});
+    json!([
+        {
+            "name": "add",
+            "description": "Adds two numbers.",
+            "inputSchema": object(json!({"a": number, "b": number}), &["a", "b"]),
+            "outputSchema": object(json!({"sum": number}), &["sum"]),
+        },
+        {
+            "name": "count",
+            "description": "Counts up, one step per tick.",
+            "inputSchema": object(json!({"steps": steps, "tick_ms": steps}), &["steps", "tick_ms"]),
+            "outputSchema": object(json!({"steps": {"type": "integer"}}), &["steps"]),
+        },
+        {
+            "name": "fail",
+            "description": "Fails.",
+            "inputSchema": object(json!({}), &[]),
+        },
+    ])
+}
+
+pub(crate) fn resources() -> Value {
+    json!([{"uri": COUNTER, "name": "counter", "mimeType": "text/plain"}])
+}
+
+pub(crate) fn templates() -> Value {
+    json!([{"uriTemplate": "memory:square/{number}", "name": "square"}])
+}
+
+pub(crate) fn prompts() -> Value {
+    json!([{"name": "greet", "arguments": [{"name": "name", "required": true}]}])
+}
+
+/// The result of a tool that failed in a way its caller can mend.
+pub(crate) fn tool_error(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}], "isError": true})
+}
+
+/// The result of a tool, as text and as data.
+pub(crate) fn tool_result(structured: Value) -> Value {
+    let text = structured.to_string();
+    json!({"content": [{"type": "text", "text": text}], "structuredContent": structured})
+}
+
+fn object(properties: Value, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}

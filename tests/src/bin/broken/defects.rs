@@ -1,0 +1,187 @@
+//! The defects: each spoils one thing that goes in or out, and nothing else.
+//!
+//! A new defect is a name here and a row in `tests/engine/defects.rs`.
+
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// The defect this process has; the empty name is none.
+#[derive(Clone, Copy)]
+pub(crate) struct Defect(&'static str);
+
+/// A message about to be sent.
+pub(crate) struct Outgoing<'a> {
+    pub(crate) message: Value,
+    /// The method that is answered, or the method of the notification itself.
+    pub(crate) method: &'a str,
+    pub(crate) modern: bool,
+}
+
+/// What becomes of a line of input.
+pub(crate) enum Spoiled {
+    Serve(Vec<u8>),
+    Ignore,
+    Die,
+}
+
+impl Defect {
+    pub(crate) fn named(name: &str) -> Defect {
+        let defect = Defect(String::leak(name.to_owned()));
+        if defect.is("banner") {
+            defect.write(b"server ready\n");
+        }
+        defect
+    }
+
+    pub(crate) fn spoil_input(self, line: Vec<u8>) -> Spoiled {
+        let parsed = serde_json::from_slice::<Value>(line.trim_ascii());
+        match (self.0, parsed) {
+            ("answers-notifications", Ok(message))
+                if message["method"].is_string() && message.get("id").is_none() =>
+            {
+                self.print(&json!({"jsonrpc": "2.0", "id": null, "result": {}}));
+                Spoiled::Serve(line)
+            }
+            ("silent-on-garbage", Err(_)) => Spoiled::Ignore,
+            ("dies-on-garbage", Err(_)) => Spoiled::Die,
+            ("deaf-to-huge-ids", Ok(message))
+                if message["id"].as_u64().is_some_and(|id| id > 1 << 53) =>
+            {
+                Spoiled::Ignore
+            }
+            _ => Spoiled::Serve(line),
+        }
+    }
+
+    pub(crate) fn accepts_batch(self, right: bool, batch: &[Value]) -> bool {
+        match self.0 {
+            "no-batches" => false,
+            "batches-everywhere" => !batch.is_empty(),
+            _ => right,
+        }
+    }
+
+    pub(crate) fn tolerates_id(self, id: &Value) -> bool {
+        self.is("serves-null-id") && id.is_null()
+    }
+
+    pub(crate) fn heeds_cancel(self) -> bool {
+        !self.is("ignores-cancel")
+    }
+
+    pub(crate) fn logs_always(self) -> bool {
+        self.is("logs-always")
+    }
+
+    pub(crate) fn updates_always(self) -> bool {
+        self.is("updates-always")
+    }
+
+    pub(crate) fn at_end(self) -> ExitCode {
+        match self.0 {
+            "unterminated" => self.write(b"{\"jsonrpc\":\"2.0\"}"),
+            "exits-badly" => return ExitCode::FAILURE,
+            "never-exits" => loop {
+                std::thread::park();
+            },
+            _ => {}
+        }
+        ExitCode::SUCCESS
+    }
+
+    /// Sends a message, spoiled if this defect is about it.
+    pub(crate) fn send(self, mut outgoing: Outgoing<'_>) {
+        if self.drops(&outgoing) {
+            return;
+        }
+        self.spoil(&mut outgoing);
+        self.print(&outgoing.message);
+        if self.is("answers-twice") && outgoing.method == "tools/list" {
+            self.print(&outgoing.message);
+        }
+        if self.is("late-progress") && outgoing.message["result"]["structuredContent"]["steps"] == 20 {
+            let params = json!({"progressToken": 4711, "progress": 1000});
+            let method = "notifications/progress";
+            self.print(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+        }
+    }
+
+    pub(crate) fn print(self, message: &Value) {
+        self.write(format!("{message}\n").as_bytes());
+    }
+
+    fn drops(self, outgoing: &Outgoing<'_>) -> bool {
+        match self.0 {
+            "loses-answers" => outgoing.message["id"].as_u64().is_some_and(|id| id % 7777 == 0),
+            "never-updates" => outgoing.method == "notifications/resources/updated",
+            _ => false,
+        }
+    }
+
+    fn spoil(self, Outgoing { message, method, modern }: &mut Outgoing<'_>) {
+        let answers = |name: &str| *method == name && message.get("result").is_some();
+        match self.0 {
+            "old-jsonrpc" if answers("ping") => message["jsonrpc"] = json!("1.0"),
+            "numeric-ids" => {
+                let number = message["id"].as_str().and_then(|id| id.parse::<u64>().ok());
+                number.map(|number| message["id"] = json!(number));
+            }
+            "result-and-error" if answers("prompts/list") => {
+                message["error"] = json!({"code": 1, "message": "both"});
+            }
+            "homemade-meta" if answers("prompts/list") => {
+                message["result"]["_meta"] = json!({"io.modelcontextprotocol/homemade": 1});
+            }
+            "no-server-info" if answers("initialize") => {
+                message["result"]["serverInfo"] = json!({});
+            }
+            "modern-fields" if answers("tools/list") => {
+                message["result"]["resultType"] = json!("complete");
+            }
+            "no-result-type" if answers("prompts/get") => {
+                message["result"].as_object_mut().map(|result| result.remove("resultType"));
+            }
+            "no-hints" if answers("resources/read") => {
+                message["result"].as_object_mut().map(|result| result.remove("ttlMs"));
+            }
+            "retired-code" if *method == "resources/read" && message.get("error").is_some() => {
+                message["error"]["code"] = json!(-32002);
+            }
+            "empty-contents" if *method == "resources/read" && message.get("error").is_some() => {
+                let result = json!({"contents": [], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"});
+                *message = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+            }
+            "bad-schema" if answers("tools/list") => {
+                message["result"]["tools"][0]["inputSchema"]["type"] = json!("objekt");
+            }
+            "lists-vary" if answers("tools/list") => {
+                message["result"]["tools"][0]["description"] = json!(std::process::id().to_string());
+            }
+            "wrong-output" if answers("tools/call") => {
+                let sum = &mut message["result"]["structuredContent"]["sum"];
+                if sum.is_number() {
+                    *sum = json!("many");
+                }
+            }
+            "wrong-code" if *method == "no/such" => message["error"]["code"] = json!(-32603),
+            "untagged-updates" if *modern && *method == "notifications/resources/updated" => {
+                message["params"]["_meta"] = json!({});
+            }
+            "stuck-progress" if *method == "notifications/progress" => {
+                message["params"]["progress"] = json!(1);
+            }
+            _ => {}
+        }
+    }
+
+    fn is(self, name: &str) -> bool {
+        self.0 == name
+    }
+
+    fn write(self, bytes: &[u8]) {
+        // A client that has gone needs no answer.
+        let mut stdout = io::stdout().lock();
+        let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    }
+}

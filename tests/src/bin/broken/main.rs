@@ -1,0 +1,83 @@
+//! A small server that is correct in every revision, except for the one defect it is told to have.
+//!
+//! It exists to prove the engine: without a defect every check must be green, and with one exactly
+//! the checks that are about it must turn red. `broken NAME` starts it with the defect NAME.
+//!
+//! Reading order: this file feeds lines and timers to `server.rs`, which answers; `catalog.rs` is
+//! what it serves; `defects.rs` spoils what goes in and out.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "reading a JSON value by a key it lacks gives null; slices are read with `get`"
+)]
+
+mod server;
+mod catalog;
+mod defects;
+
+use defects::{Defect, Spoiled};
+use server::Server;
+use std::io::{self, BufRead, Read};
+use std::process::ExitCode;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::thread;
+
+/// Longer lines are dropped up to their newline and refused.
+const LINE_BYTES: u64 = 8 * 1024 * 1024;
+/// Bounded, so that a server that cannot write stops reading as well.
+const QUEUED_LINES: usize = 64;
+
+/// One line of input, or why there is none.
+enum Input {
+    Line(Vec<u8>),
+    TooLong,
+}
+
+fn main() -> ExitCode {
+    let defect = Defect::named(std::env::args().nth(1).as_deref().unwrap_or_default());
+    let (sender, lines) = mpsc::sync_channel(QUEUED_LINES);
+    thread::spawn(move || read_lines(&sender));
+    let mut server = Server::new(defect);
+    while let Some(input) = next_input(&lines, &mut server) {
+        match input {
+            Input::TooLong => server.refuse_line(),
+            Input::Line(line) => match defect.spoil_input(line) {
+                Spoiled::Serve(line) => server.serve_line(&line),
+                Spoiled::Ignore => {}
+                Spoiled::Die => return ExitCode::FAILURE,
+            },
+        }
+    }
+    defect.at_end()
+}
+
+/// Waits for a line and meanwhile runs what is due; `None` at the end of input.
+fn next_input(lines: &Receiver<Input>, server: &mut Server) -> Option<Input> {
+    loop {
+        let received = match server.next_due() {
+            Some(wait) => lines.recv_timeout(wait),
+            None => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match received {
+            Ok(input) => return Some(input),
+            Err(RecvTimeoutError::Timeout) => server.run_due(),
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+}
+
+fn read_lines(lines: &SyncSender<Input>) {
+    let mut stdin = io::stdin().lock();
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut stdin).take(LINE_BYTES).read_until(b'\n', &mut line);
+        if !matches!(read, Ok(1..)) {
+            return;
+        }
+        let complete = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES;
+        let input = if complete { Input::Line(line) } else { Input::TooLong };
+        if !complete && stdin.skip_until(b'\n').is_err() || lines.send(input).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What a check is, what may come of it, and what it has at hand while it runs.
+
+use crate::case::Case;
+use crate::client::Client;
+use crate::findings::Findings;
+use crate::peer::Peer;
+use crate::profile::Profile;
+use crate::revision::Revision;
+use crate::run::Target;
+use crate::schema::Schemas;
+use crate::transcript::Transcript;
+use crate::watch::Watch;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::fmt;
+use std::sync::Arc;
+
+/// How binding a requirement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Level {
+    Must,
+    Should,
+}
+
+/// One requirement of the specification and how it is shown.
+#[derive(Clone, Copy)]
+pub struct Check {
+    pub id: &'static str,
+    pub level: Level,
+    pub revisions: &'static [Revision],
+    pub title: &'static str,
+    pub run: Run,
+}
+
+/// How a requirement is shown.
+#[derive(Clone, Copy)]
+pub enum Run {
+    /// By provoking it.
+    Active(fn(&mut Ctx<'_>) -> Verdict),
+    /// By bytes in and a shape out, from the case files.
+    Case(&'static Case),
+    /// By watching everything the other checks cause.
+    Observed,
+}
+
+/// What came of a check in one revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Pass,
+    Fail(String),
+    /// Allowed, but not what a careful server does.
+    Warn(String),
+    Skipped(String),
+}
+
+/// `Ok` is a pass; the error is any other outcome, so that `?` ends a check.
+pub type Verdict = Result<(), Outcome>;
+
+/// The outcome of a broken requirement.
+pub fn fail(why: impl Into<String>) -> Outcome {
+    Outcome::Fail(why.into())
+}
+
+/// The outcome of a check this server gives no occasion for.
+pub fn skip(why: impl Into<String>) -> Outcome {
+    Outcome::Skipped(why.into())
+}
+
+/// Fails the check unless `holds`.
+pub fn ensure(holds: bool, why: impl FnOnce() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err(fail(why())) }
+}
+
+/// What a check has at hand: one server in one revision.
+pub struct Ctx<'a> {
+    pub revision: Revision,
+    pub findings: Findings,
+    pub transcript: Transcript,
+    target: &'a Target,
+    schemas: Option<Arc<Schemas>>,
+    shared: Option<Client>,
+    capabilities: Option<Value>,
+}
+
+impl<'a> Ctx<'a> {
+    pub fn new(target: &'a Target, revision: Revision, schemas: Option<Arc<Schemas>>) -> Ctx<'a> {
+        Ctx {
+            revision,
+            findings: Findings::default(),
+            transcript: Transcript::default(),
+            target,
+            schemas,
+            shared: None,
+            capabilities: None,
+        }
+    }
+
+    /// The connection that harmless checks share, ready for requests and with an empty inbox.
+    pub fn client(&mut self) -> Result<&mut Client, Outcome> {
+        let client = match self.shared.take() {
+            Some(client) if !client.is_closed() => client,
+            _ => self.fresh()?,
+        };
+        let client = self.shared.insert(client);
+        client.take_inbox();
+        Ok(client)
+    }
+
+    /// A connection of its own, ready for requests.
+    pub fn fresh(&self) -> Result<Client, Outcome> {
+        let mut client = self.unopened()?;
+        client.open()?;
+        Ok(client)
+    }
+
+    /// A connection of its own on which nothing has been said.
+    pub fn unopened(&self) -> Result<Client, Outcome> {
+        let peer = Peer::spawn(&self.target.command, self.transcript.clone());
+        let peer = peer.map_err(|error| fail(format!("the server does not start: {error}")))?;
+        Ok(self.client_on(peer))
+    }
+
+    /// A connection whose answers stay unread until its peer is told to read.
+    pub fn unread(&self) -> Result<Client, Outcome> {
+        let peer = Peer::spawn_unread(&self.target.command, self.transcript.clone());
+        let peer = peer.map_err(|error| fail(format!("the server does not start: {error}")))?;
+        Ok(self.client_on(peer))
+    }
+
+    /// Closes the shared connection, whose state a failed check may have spoiled.
+    pub fn abandon_shared(&mut self) {
+        self.shared = None;
+    }
+
+    pub fn has_schemas(&self) -> bool {
+        self.schemas.is_some()
+    }
+
+    pub fn profile(&self) -> Result<&'a Profile, Outcome> {
+        self.target
+            .profile
+            .as_ref()
+            .ok_or_else(|| skip("no profile says what to call on this server"))
+    }
+
+    /// What the server declares in this revision.
+    pub fn capabilities(&mut self) -> Result<Value, Outcome> {
+        if self.capabilities.is_none() {
+            let declared = self.client()?.watch.capabilities().cloned();
+            self.capabilities = Some(declared.unwrap_or_else(|| json!({})));
+        }
+        Ok(self.capabilities.clone().unwrap_or_default())
+    }
+
+    /// Skips the check unless the server declares `path`, such as `resources.subscribe`.
+    pub fn need(&mut self, path: &str) -> Verdict {
+        let capabilities = self.capabilities()?;
+        let declared = path
+            .split('.')
+            .fold(&capabilities, |value, key| &value[key]);
+        match declared {
+            Value::Null | Value::Bool(false) => Err(skip(format!("`{path}` is not declared"))),
+            _ => Ok(()),
+        }
+    }
+
+    fn client_on(&self, peer: Peer) -> Client {
+        let watch = Watch::new(self.revision, self.findings.clone(), self.schemas.clone());
+        Client::new(peer, watch, self.revision)
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Level::Must => "MUST",
+            Level::Should => "SHOULD",
+        })
+    }
+}
+
+impl Outcome {
+    /// The word the reports use.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Outcome::Pass => "pass",
+            Outcome::Fail(_) => "fail",
+            Outcome::Warn(_) => "warn",
+            Outcome::Skipped(_) => "skipped",
+        }
+    }
+
+    pub fn detail(&self) -> &str {
+        match self {
+            Outcome::Pass => "",
+            Outcome::Fail(why) | Outcome::Warn(why) | Outcome::Skipped(why) => why,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What the engine must be told about a server to exercise more than its lists.
+//!
+//! A profile is a small JSON file beside the server's name in `tests/profiles/`. Every field may
+//! be left out; the checks that need it are then skipped, with that as the reason.
+
+use crate::check::{Outcome, skip};
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// What to call on one server.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Profile {
+    /// Arguments the server is started with; `{root}` stands for the root of this workspace.
+    pub args: Vec<String>,
+    /// A call that is answered at once and changes nothing.
+    pub quick_call: Option<ToolCall>,
+    /// Calls whose arguments do not fit the tool's input schema.
+    pub refused_calls: Vec<RefusedCall>,
+    /// A call whose arguments fit, but which the tool itself must report as failed.
+    pub failing_call: Option<ToolCall>,
+    /// A call that reports progress and takes between 0.2 and 2 seconds.
+    pub slow_call: Option<ToolCall>,
+    /// A call that runs for minutes unless it is cancelled.
+    pub endless_call: Option<ToolCall>,
+    /// The level at which the slow call logs, if it does.
+    pub log_level: Option<String>,
+    /// The uri of a resource that can be read.
+    pub readable: Option<String>,
+    /// A uri of the server's own scheme that leads to nothing.
+    pub missing: Option<String>,
+    /// The uri of a resource the slow call changes.
+    pub watched: Option<String>,
+    pub prompt: Option<PromptCall>,
+    /// Prompt arguments that must be refused.
+    pub refused_prompts: Vec<PromptCall>,
+    /// The parameters of a `completion/complete` that finds something.
+    pub completion: Option<Value>,
+}
+
+/// The parameters of a `tools/call`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolCall {
+    pub name: String,
+    #[serde(default = "no_arguments")]
+    pub arguments: Value,
+    /// The structured result, where it is known beforehand.
+    #[serde(default)]
+    pub structured: Option<Value>,
+}
+
+/// A call with wrong arguments.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefusedCall {
+    pub name: String,
+    pub arguments: Value,
+    /// A word the message must hold to be of use: the field at fault.
+    pub names: String,
+}
+
+/// The parameters of a `prompts/get`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PromptCall {
+    pub name: String,
+    #[serde(default = "no_arguments")]
+    pub arguments: Value,
+}
+
+impl Profile {
+    pub fn load(path: &Path) -> Result<Profile> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("parsing {}", path.display()))
+    }
+}
+
+impl ToolCall {
+    pub fn params(&self) -> Value {
+        json!({"name": self.name, "arguments": self.arguments})
+    }
+
+    /// The parameters with a `_meta` of their own.
+    pub fn params_with(&self, meta: Value) -> Value {
+        json!({"name": self.name, "arguments": self.arguments, "_meta": meta})
+    }
+}
+
+impl PromptCall {
+    pub fn params(&self) -> Value {
+        json!({"name": self.name, "arguments": self.arguments})
+    }
+}
+
+/// The value of an optional field of the profile, or the reason to skip.
+pub fn told<'a, T>(field: &'a Option<T>, name: &str) -> Result<&'a T, Outcome> {
+    field
+        .as_ref()
+        .ok_or_else(|| skip(format!("the profile has no `{name}`")))
+}
+
+fn no_arguments() -> Value {
+    json!({})
+}

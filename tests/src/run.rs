@@ -1,0 +1,170 @@
+//! Drives one server through every check of every revision it claims.
+
+use crate::check::{Check, Ctx, Outcome, Run, Verdict, fail, skip};
+use crate::checks;
+use crate::client::Client;
+use crate::findings::Findings;
+use crate::peer::Peer;
+use crate::profile::Profile;
+use crate::report::{Report, Row};
+use crate::revision::{self, Revision};
+use crate::schema::Schemas;
+use crate::transcript::Transcript;
+use crate::watch::Watch;
+use anyhow::Result;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+
+/// A server under test.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The name the reports show.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// What to call on it; without one, only what every server must do is checked.
+    pub profile: Option<Profile>,
+}
+
+/// How to run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The revisions to check; empty means all. Those the server does not claim are skipped.
+    pub revisions: Vec<Revision>,
+    /// A folder with the official schemas, `<revision>/schema.json`.
+    pub schema_dir: Option<PathBuf>,
+    /// The ids of the checks to run; empty means all.
+    pub only: Vec<String>,
+}
+
+/// Runs every check and calls `on_row` for each row as soon as it is known. The rows of different
+/// revisions may come interleaved; the report has them in order.
+pub fn run(target: &Target, options: &Options, on_row: &mut dyn FnMut(&Row)) -> Result<Report> {
+    let schemas = options
+        .schema_dir
+        .as_deref()
+        .map(Schemas::load)
+        .transpose()?
+        .map(Arc::new);
+    let checks: Vec<Check> = catalogue()?
+        .into_iter()
+        .filter(|check| options.only.is_empty() || options.only.iter().any(|id| id == check.id))
+        .collect();
+    let wanted =
+        |revision: &&Revision| options.revisions.is_empty() || options.revisions.contains(revision);
+    let (sender, rows) = mpsc::channel();
+    let mut report = Report::new(&target.name);
+    thread::scope(|scope| {
+        for &revision in revision::ALL.iter().filter(wanted) {
+            let (sender, schemas, checks) = (sender.clone(), schemas.clone(), &checks);
+            scope.spawn(move || run_revision(target, revision, schemas, checks, &sender));
+        }
+        drop(sender);
+        for row in rows {
+            on_row(&row);
+            report.push(row);
+        }
+    });
+    report.finish();
+    Ok(report)
+}
+
+/// Every check there is, in the order in which they run.
+pub fn catalogue() -> Result<Vec<Check>> {
+    Ok(checks::all()?.collect())
+}
+
+fn run_revision(
+    target: &Target,
+    revision: Revision,
+    schemas: Option<Arc<Schemas>>,
+    checks: &[Check],
+    rows: &mpsc::Sender<Row>,
+) {
+    let claim = claims(target, revision);
+    let claimed = claim.is_ok();
+    let mut ctx = Ctx::new(target, revision, schemas);
+    let emit = |check: &Check, outcome: Outcome, evidence: Vec<String>| {
+        // The receiver outlives every sender; losing a row is impossible.
+        let _ = rows.send(Row::new(&target.name, revision, check, outcome, evidence));
+    };
+    emit(
+        &checks::CLAIM,
+        claim.err().unwrap_or(Outcome::Pass),
+        Vec::new(),
+    );
+    if !claimed {
+        return;
+    }
+    let applies = |check: &&Check| check.revisions.contains(&revision);
+    // What was watched can only be judged once everything else has run.
+    let observed = |check: &&Check| matches!(check.run, Run::Observed);
+    for check in checks
+        .iter()
+        .filter(applies)
+        .filter(|check| !observed(check))
+    {
+        ctx.transcript.restart();
+        let outcome = perform(check, &mut ctx).err().unwrap_or(Outcome::Pass);
+        let red = matches!(outcome, Outcome::Fail(_) | Outcome::Warn(_));
+        if red {
+            ctx.abandon_shared();
+        }
+        let evidence = if red {
+            ctx.transcript.lines()
+        } else {
+            Vec::new()
+        };
+        emit(check, outcome, evidence);
+    }
+    for check in checks.iter().filter(applies).filter(observed) {
+        emit(check, observed_outcome(check, &ctx), Vec::new());
+    }
+}
+
+fn perform(check: &Check, ctx: &mut Ctx<'_>) -> Verdict {
+    match check.run {
+        Run::Active(run) => run(ctx),
+        Run::Case(case) => crate::case::run(case, ctx),
+        Run::Observed => Ok(()),
+    }
+}
+
+fn observed_outcome(check: &Check, ctx: &Ctx<'_>) -> Outcome {
+    let faults = ctx.findings.faults(check.id);
+    if !faults.is_empty() {
+        return fail(faults.join("; "));
+    }
+    if ctx.findings.was_judged(check.id) {
+        return Outcome::Pass;
+    }
+    if check.id.starts_with('W') && !ctx.has_schemas() {
+        return skip("no schema folder was given");
+    }
+    skip("nothing this rule applies to was seen")
+}
+
+/// Whether the server serves `revision`: it echoes the version, or lists it.
+fn claims(target: &Target, revision: Revision) -> Verdict {
+    let peer = Peer::spawn(&target.command, Transcript::default());
+    let peer = peer.map_err(|error| fail(format!("the server does not start: {error}")))?;
+    let watch = Watch::new(revision, Findings::default(), None);
+    let mut client = Client::new(peer, watch, revision);
+    let date = revision.date();
+    let claimed = if revision.is_modern() {
+        let answer = client.call("server/discover", Value::Null)?;
+        let versions = answer["result"]["supportedVersions"].as_array().cloned();
+        versions.is_some_and(|versions| versions.contains(&json!(date)))
+    } else {
+        let answer = client.call("initialize", revision::initialize_params(date))?;
+        answer["result"]["protocolVersion"] == date
+    };
+    if claimed {
+        Ok(())
+    } else {
+        Err(skip("the server does not claim this revision"))
+    }
+}
