@@ -142,6 +142,11 @@ pub(super) const CASES: &[Case] = &[
         )],
     ),
     (
+        "sixteen digits, which f64 printers disagree on",
+        b"a\n600000000000000.3\n",
+        &[("/columns/0/sum/value", r#""600000000000000.3""#)],
+    ),
+    (
         "sum beyond 64 bits",
         b"a\n9223372036854775807\n9223372036854775807\n",
         &[("/columns/0/sum/value", r#""18446744073709551614""#)],
