@@ -13,6 +13,8 @@ pub(super) struct BigDecimal {
     scale: u32,
 }
 
+/// With one digit more, two printers may both be right and yet differ: 600000000000000.3 or .2.
+const MAX_F64_DIGITS: usize = 15;
 /// An average with more digits than this is not worth its exactness.
 const MAX_AVERAGE_DIGITS: usize = 34;
 /// Every integer up to here, and not beyond, is its own `f64`.
@@ -28,7 +30,7 @@ impl BigDecimal {
         Self { digits, scale }
     }
 
-    /// A JSON number if reading it back as `f64` and printing that gives the same digits.
+    /// A JSON number if every reader that holds it as `f64` prints these digits again.
     pub(super) fn to_value(&self) -> Value {
         let text = self.to_text();
         if self.scale == 0 {
@@ -38,7 +40,7 @@ impl BigDecimal {
             };
         }
         match text.parse::<f64>() {
-            Ok(float) if float.to_string() == text => Value::Float(float),
+            Ok(float) if self.digit_count() <= MAX_F64_DIGITS => Value::Float(float),
             _ => Value::Digits(text),
         }
     }
@@ -77,8 +79,7 @@ impl BigDecimal {
         let extra = twos.max(fives);
         let digits = &self.digits * BigInt::from(10).pow(extra) / BigInt::from(count);
         let quotient = BigDecimal::new(digits, self.scale + extra);
-        let digit_count = quotient.digits.magnitude().to_string().len();
-        (digit_count <= MAX_AVERAGE_DIGITS).then_some(quotient)
+        (quotient.digit_count() <= MAX_AVERAGE_DIGITS).then_some(quotient)
     }
 
     fn nearest_f64_of_quotient(&self, count: u64) -> f64 {
@@ -98,6 +99,10 @@ impl BigDecimal {
         let doubled: BigInt = &self.digits * BigInt::from(10).pow(decimals) * 2 / divisor;
         let away = BigInt::from_biguint(doubled.sign(), BigUint::from(1u8));
         BigDecimal::new((doubled + away) / 2, decimals)
+    }
+
+    fn digit_count(&self) -> usize {
+        self.digits.magnitude().to_string().len()
     }
 
     fn to_text(&self) -> String {

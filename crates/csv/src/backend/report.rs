@@ -2,6 +2,7 @@
 //! of the tool's output schema, so each says what the value means and when it is absent.
 //!
 //! Absent instead of zero keeps the answer short: most files have none of the troubles listed.
+//! That is why options are described as what they hold: they are left out, never null.
 
 use std::borrow::Cow;
 
@@ -65,6 +66,7 @@ pub(crate) struct Dialect {
     pub(crate) decimal_mark: &'static str,
     /// Where the mark was first seen; only in files split at semicolons, where it may be either.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", default)]
     pub(crate) decimal_mark_evidence: Option<String>,
     /// utf-8, utf-16le, utf-16be or windows-1252 (a guess for bytes that are not UTF-8).
     pub(crate) encoding: &'static str,
@@ -113,12 +115,15 @@ pub(crate) enum Header {
 pub(crate) struct Quality {
     /// Rows with fewer fields than the header; the missing cells count as nulls.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Rows", default)]
     pub(crate) short_rows: Option<Rows>,
     /// Rows with more fields than the header; the fields beyond it were not read.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Rows", default)]
     pub(crate) long_rows: Option<Rows>,
     /// Rows with a quote inside an unquoted field, or text after a closing quote.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Rows", default)]
     pub(crate) stray_quotes: Option<Rows>,
     /// Empty lines between records, skipped.
     #[serde(skip_serializing_if = "is_zero")]
@@ -126,6 +131,7 @@ pub(crate) struct Quality {
     pub(crate) blank_lines: u64,
     /// A quote that is never closed: nothing from its record on was counted.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Place", default)]
     pub(crate) unterminated_quote: Option<Place>,
     /// The file changed while it was read, so the numbers may mix two states of it.
     #[serde(skip_serializing_if = "is_false")]
@@ -146,6 +152,8 @@ pub(crate) struct Place {
     pub(crate) line: u64,
 }
 
+/// Of the operations asked for, a column that is not numeric has only count and nulls, and stddev
+/// takes at least two numbers.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct ColumnReport {
     /// Unique name: a repeated header `a` becomes `a#2`, an empty one `column_3`.
@@ -157,6 +165,7 @@ pub(crate) struct ColumnReport {
     pub(crate) kind: ColumnType,
     /// The first cell that made a column text although the cells before it looked numeric.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "CounterExample", default)]
     pub(crate) text_because: Option<CounterExample>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
@@ -174,23 +183,25 @@ pub(crate) struct ColumnReport {
     #[schemars(default)]
     pub(crate) infinite: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Number", default)]
     pub(crate) count: Option<Number>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Number", default)]
     pub(crate) nulls: Option<Number>,
-    /// Absent unless the column is numeric.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Number", default)]
     pub(crate) sum: Option<Number>,
-    /// Absent unless the column is numeric.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Number", default)]
     pub(crate) average: Option<Number>,
-    /// Absent unless the column is numeric.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Number", default)]
     pub(crate) min: Option<Number>,
-    /// Absent unless the column is numeric.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Number", default)]
     pub(crate) max: Option<Number>,
-    /// Absent unless the column has at least two numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Number", default)]
     pub(crate) stddev: Option<Number>,
 }
 
@@ -249,9 +260,11 @@ pub(crate) struct Number {
     pub(crate) exact: bool,
     /// How an inexact value was computed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", default)]
     pub(crate) method: Option<&'static str>,
     /// Physical line of a min or max, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64", default)]
     pub(crate) line: Option<u64>,
 }
 

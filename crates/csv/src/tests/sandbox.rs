@@ -170,8 +170,9 @@ fn the_way_without_openat2_is_as_strict() {
         assert!(opens_by_steps(&inside, path), "{path}");
     }
     for path in [
+        "../a.csv",
+        "folder/../a.csv",
         "../secret.csv",
-        "folder/../../secret.csv",
         "/etc/passwd",
         "link-out",
         "link-absolute",

@@ -11,27 +11,27 @@ use crate::backend::{Error, Observer};
 
 #[test]
 fn types_hold_for_the_whole_file() {
-    let ones = "1\n".repeat(30_000);
+    let ones = "1\n".repeat(300_000);
     for (last, expected) in [
         (
             "1.5",
             [
                 ("/columns/0/type", r#""decimal""#),
-                ("/columns/0/sum/value", "30001.5"),
+                ("/columns/0/sum/value", "300001.5"),
             ],
         ),
         (
             "007",
             [
                 ("/columns/0/type", r#""text""#),
-                ("/columns/0/text_because/line", "30002"),
+                ("/columns/0/text_because/line", "300002"),
             ],
         ),
         (
             "x",
             [
                 ("/columns/0/type", r#""text""#),
-                ("/columns/0/text_because/line", "30002"),
+                ("/columns/0/text_because/line", "300002"),
             ],
         ),
     ] {
@@ -81,6 +81,20 @@ fn utf16_is_decoded_across_reads() {
             "utf-16",
             &answer,
             &[("/rows", "9000"), ("/columns/0/sum/value", "40495500")],
+        );
+    }
+}
+
+/// Wherever reads end, one of these names has its surrogate pair cut in two there.
+#[test]
+fn utf16_pairs_are_not_cut() {
+    for padding in 4090..4100 {
+        let text = format!("\u{FEFF}{},😀\n1,2\n", "x".repeat(padding));
+        let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        check(
+            "pair",
+            &analyze(&bytes).unwrap(),
+            &[("/columns/1/name", r#""😀""#)],
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{analyze, check};
+use super::{analyze, check, random_cases};
 
 #[derive(Debug, Clone)]
 struct Way {
@@ -28,6 +28,8 @@ fn way() -> impl Strategy<Value = Way> {
 }
 
 proptest! {
+    #![proptest_config(random_cases())]
+
     #[test]
     fn tables_come_back(
         rows in prop::collection::vec((any::<i32>(), "[a,;|\t\"\r\né😀 ]{0,12}"), 1..40),

@@ -60,6 +60,14 @@ pub(super) const CASES: &[Case] = &[
         ],
     ),
     (
+        "UTF-8 that ends within a character",
+        b"a\n1\n2\xE2\x82",
+        &[
+            ("/dialect/encoding", r#""windows-1252""#),
+            ("/columns/0/text_because/line", "3"),
+        ],
+    ),
+    (
         "mixed line ends",
         b"a,b\r\n1,2\n3,4\r\n",
         &[
@@ -199,6 +207,14 @@ pub(super) const CASES: &[Case] = &[
         &[
             ("/dialect/delimiter", r#""\t""#),
             ("/columns/1/type", r#""text""#),
+        ],
+    ),
+    (
+        "the header decides between delimiters",
+        b"a;b\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n3,1\n3,1\n",
+        &[
+            ("/dialect/delimiter", r#"";""#),
+            ("/quality/short_rows/count", "2"),
         ],
     ),
     (

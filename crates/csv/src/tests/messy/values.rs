@@ -27,6 +27,7 @@ pub(super) const CASES: &[Case] = &[
         &[
             ("/columns/0/type", r#""text""#),
             ("/columns/0/hints", r#"["zero_padded"]"#),
+            ("/columns/0/text_because/line", "2"),
             ("/columns/0/sum", "null"),
             ("/columns/0/count/value", "2"),
         ],
@@ -142,6 +143,11 @@ pub(super) const CASES: &[Case] = &[
         )],
     ),
     (
+        "sixteen digits, which f64 printers disagree on",
+        b"a\n600000000000000.3\n",
+        &[("/columns/0/sum/value", r#""600000000000000.3""#)],
+    ),
+    (
         "sum beyond 64 bits",
         b"a\n9223372036854775807\n9223372036854775807\n",
         &[("/columns/0/sum/value", r#""18446744073709551614""#)],
@@ -206,6 +212,14 @@ pub(super) const CASES: &[Case] = &[
                 "/columns/0/sum/method",
                 r#""compensated (Neumaier) in f64""#,
             ),
+        ],
+    ),
+    (
+        "what cancels in f64 is carried along",
+        b"a\n1e100\n1e50\n1e50\n-1e100\n",
+        &[
+            ("/columns/0/sum/value", "2e50"),
+            ("/columns/0/average/value", "5e49"),
         ],
     ),
     (
