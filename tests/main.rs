@@ -1,6 +1,8 @@
 //! The one test binary of the workspace.
 //!
-//! `engine` proves the conformance engine itself, `every_server` holds the servers to it.
+//! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
+//! `clients` lets the official client SDKs drive them.
 
 mod engine;
 mod every_server;
+mod clients;
