@@ -1,8 +1,9 @@
 //! The one test binary of the workspace.
 //!
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
-//! `clients` lets the official client SDKs drive them.
+//! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace.
 
 mod engine;
 mod every_server;
 mod clients;
+mod copied;
