@@ -124,7 +124,8 @@ impl<S> Context<S> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        match tokio::task::spawn_blocking(work).await {
+        let span = tracing::Span::current();
+        match tokio::task::spawn_blocking(move || span.in_scope(work)).await {
             Ok(value) => value,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),

@@ -73,6 +73,13 @@ pub enum Error {
     MissingCapability(serde_json::Value),
     /// A limit of this server is reached; the text says which and what to do.
     Refused(&'static str),
+    /// More calls than the server takes in a second.
+    RateLimited {
+        /// Not before this time is a call let through again.
+        retry_after: std::time::Duration,
+    },
+    /// The request took longer than the server lets one take.
+    TimedOut(String),
     /// Something on our side failed. The text goes to the log; the wire says "Internal error".
     Internal(String),
 }
@@ -110,6 +117,14 @@ impl fmt::Display for Error {
                 write!(f, "The client must declare the capability {capabilities}")
             }
             Self::Refused(message) => f.write_str(message),
+            Self::TimedOut(message) => f.write_str(message),
+            Self::RateLimited { retry_after } => {
+                write!(
+                    f,
+                    "Too many calls; try again in {} ms",
+                    retry_after.as_millis() + 1
+                )
+            }
             Self::Internal(_) => f.write_str("Internal error"),
         }
     }

@@ -69,6 +69,8 @@ pub(crate) struct Meta<'a> {
     pub(crate) client_capabilities: Option<&'a RawValue>,
     #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
     pub(crate) client_info: Option<&'a RawValue>,
+    #[serde(borrow)]
+    traceparent: Option<&'a RawValue>,
     #[serde(borrow, rename = "io.modelcontextprotocol/logLevel")]
     pub(crate) log_level: Option<&'a RawValue>,
 }
@@ -121,6 +123,28 @@ impl<'a> Meta<'a> {
     /// not served as something else.
     pub(crate) fn claims_stateless(&self) -> bool {
         self.protocol_version.is_some() || self.client_capabilities.is_some()
+    }
+
+    /// The W3C trace context, if it is well formed; otherwise it is ignored, as the standard says.
+    pub(crate) fn trace_parent(&self) -> Option<&'a str> {
+        let text = self
+            .traceparent?
+            .get()
+            .strip_prefix('"')?
+            .strip_suffix('"')?;
+        let parts: Vec<&str> = text.split('-').collect();
+        let [version, trace, parent, flags] = parts.as_slice() else {
+            return None;
+        };
+        let is_hex = |part: &str, length: usize| {
+            part.len() == length
+                && part
+                    .bytes()
+                    .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        let is_valid =
+            is_hex(version, 2) && is_hex(trace, 32) && is_hex(parent, 16) && is_hex(flags, 2);
+        is_valid.then_some(text)
     }
 
     /// The token as raw JSON: a string or an integer.

@@ -17,6 +17,7 @@ use crate::changes::Changes;
 use crate::completion::Completing;
 use crate::error::{Error, ToolError};
 use crate::limits::Limits;
+use crate::policy::Audit;
 use crate::prompt::PromptMessage;
 use crate::resource::{CacheHint, Resource, ResourceContents, ResourceOptions};
 use crate::revision::Revision;
@@ -112,6 +113,7 @@ pub(crate) struct Registry {
     pub(crate) changes: Changes,
     pub(crate) seal: Seal,
     pub(crate) limits: Limits,
+    pub(crate) audit: Option<Audit>,
     pub(crate) tools_change: bool,
     pub(crate) prompts_change: bool,
     /// List items encoded once for each revision; emptied when a list changes.

@@ -54,6 +54,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             changes: Changes::default(),
             seal: Seal::random(),
             limits: Limits::default(),
+            audit: None,
             tools_change: false,
             prompts_change: false,
             encoded: Mutex::default(),
@@ -312,6 +313,12 @@ impl<S: Send + Sync + 'static> Server<S> {
         self
     }
 
+    /// How much of everything one peer may use. The flags of [`crate::main`] come after this.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.registry.limits = limits;
+        self
+    }
+
     /// Keys for what travels through clients and comes back: cursors, and the state of calls that
     /// wait for answers. Servers that share them can go on with each other's. `text` holds one key
     /// a line, 32 bytes in base64; the first seals, each opens. Without this call a process has a
@@ -327,6 +334,10 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// Where to publish changes from outside a handler, for example from a file watcher.
     pub fn changes(&self) -> Changes {
         self.registry.changes.clone()
+    }
+
+    pub(crate) fn registry_mut(&mut self) -> &mut Registry {
+        &mut self.registry
     }
 
     pub(crate) fn into_registry(self) -> anyhow::Result<Arc<Registry>> {

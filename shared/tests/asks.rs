@@ -771,3 +771,24 @@ async fn nobody_waits_for_a_client_that_is_gone_or_silent() {
         "{failed}"
     );
 }
+
+/// The time a person takes to answer is not the handler's time.
+#[tokio::test(start_paused = true)]
+async fn waiting_for_an_answer_does_not_use_up_the_time_of_a_call() {
+    let limits = mcp::Limits {
+        call_timeout: std::time::Duration::from_secs(3),
+        ..mcp::Limits::default()
+    };
+    let mut peer = crate::raw::raw_with(server(&Effects::default(), KEY).limits(limits));
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": everything(), "clientInfo": {"name": "raw", "version": "0"}}});
+    peer.ask(&initialize.to_string()).await;
+    let call =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "name"}});
+    let question = peer.ask(&call.to_string()).await;
+    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    let answer =
+        json!({"jsonrpc": "2.0", "id": question["id"], "result": accept(json!({"name": "Ada"}))});
+    let done = peer.ask(&answer.to_string()).await;
+    assert_eq!(done["result"]["content"][0]["text"], r#""Hello Ada""#);
+}

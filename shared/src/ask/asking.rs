@@ -1,7 +1,7 @@
 //! How a call asks, whichever way its revision has for it.
 
 use std::future::{Future, pending};
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -27,7 +27,10 @@ impl Call {
             Asks::None => Err(AskError::Unsupported(
                 "this kind of request has no questions".to_owned(),
             )),
-            Asks::Session(channel) => read(&channel.ask(&question).await?),
+            Asks::Session(channel) => {
+                let _waiting = self.waiting().begin();
+                read(&channel.ask(&question).await?)
+            }
             Asks::Replay { replay, .. } => {
                 let known = lock(replay).ask(key, question, &self.capabilities())?;
                 let Some(answer) = known else {
@@ -120,6 +123,6 @@ pub(crate) fn identity(server: &str, method: &str, subject: &str, arguments: &st
     }
 }
 
-fn lock(replay: &std::sync::Mutex<Replay>) -> MutexGuard<'_, Replay> {
+fn lock(replay: &Mutex<Box<Replay>>) -> MutexGuard<'_, Box<Replay>> {
     replay.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::jsonrpc::{self, Id, Line, Message, Refusal, Response};
 use crate::outbox::Outbox;
 use crate::params::{self, Meta, Params};
+use crate::policy::RateLimit;
 use crate::registry::Registry;
 use crate::revision::Revision;
 use crate::wire::{self, Envelope, Handshake};
@@ -30,6 +31,7 @@ pub(crate) struct Session {
     registry: Arc<Registry>,
     outbox: Arc<Outbox>,
     calls: Arc<Calls>,
+    rate_limit: Option<Arc<RateLimit>>,
     stateful: Option<Stateful>,
 }
 
@@ -45,10 +47,15 @@ struct Stateful {
 impl Session {
     pub(crate) fn new(registry: Arc<Registry>, outbox: Arc<Outbox>) -> Self {
         let calls = Arc::new(Calls::new(Arc::clone(&registry)));
+        let rate_limit = registry
+            .limits
+            .calls_per_second
+            .map(|rate| Arc::new(RateLimit::new(rate)));
         Self {
             registry,
             outbox,
             calls,
+            rate_limit,
             stateful: None,
         }
     }
@@ -123,10 +130,10 @@ impl Session {
     }
 
     fn notification(&self, method: &str, params: Option<&RawValue>) {
-        if method == "notifications/roots/list_changed" {
-            if let Some(stateful) = &self.stateful {
-                stateful.back_channel.remember_roots(None);
-            }
+        if method == "notifications/roots/list_changed"
+            && let Some(stateful) = &self.stateful
+        {
+            stateful.back_channel.remember_roots(None);
         }
         if method != "notifications/cancelled" {
             return;
@@ -220,6 +227,7 @@ impl Session {
             client: envelope.client,
             log: LogThreshold::Request(envelope.log_level),
             back_channel: None,
+            rate_limit: self.rate_limit.clone(),
         };
         Ok(Some(route::route(method, params, meta, origin)))
     }
@@ -266,6 +274,7 @@ impl Session {
                     client: Client::Session(Arc::clone(&stateful.client)),
                     log: LogThreshold::Session(Arc::clone(&stateful.log_level)),
                     back_channel: Some(Arc::clone(&stateful.back_channel)),
+                    rate_limit: self.rate_limit.clone(),
                 };
                 Ok(route::route(method, params, meta, origin))
             }
@@ -310,8 +319,8 @@ impl Session {
         stateful.subscriber.edit(|interest| {
             if !wanted {
                 interest.resources.remove(uri);
-            } else if interest.resources.len() >= listen::MAX_RESOURCES {
-                return Err(listen::too_many());
+            } else if interest.resources.len() >= self.registry.limits.max_subscriptions {
+                return Err(listen::too_many(&self.registry));
             } else {
                 interest.resources.insert(uri.to_owned());
             }

@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use super::{Frame, Reader, TooLong, Transport, Writer};
 use crate::salvage::Scanner;
 
-/// Longest message accepted.
+/// Longest message accepted where nothing else is said.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Asked of the stream at a time; a pipe holds no more.
@@ -24,7 +24,7 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin,
 {
-    Lines::new(reader, writer)
+    Lines::new(reader, writer, MAX_MESSAGE_BYTES)
 }
 
 pub(crate) struct Lines<R, W> {
@@ -33,9 +33,9 @@ pub(crate) struct Lines<R, W> {
 }
 
 impl<R, W> Lines<R, W> {
-    pub(crate) fn new(reader: R, writer: W) -> Self {
+    pub(crate) fn new(reader: R, writer: W, max_message_bytes: usize) -> Self {
         Self {
-            reader: LineReader::new(reader, MAX_MESSAGE_BYTES),
+            reader: LineReader::new(reader, max_message_bytes),
             writer: LineWriter(writer),
         }
     }

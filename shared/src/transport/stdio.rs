@@ -43,8 +43,12 @@ impl Stdio {
     }
 
     /// Call it on the runtime that will serve.
-    pub(crate) fn into_transport(self) -> io::Result<impl Transport> {
-        Ok(Lines::new(source(self.input)?, sink(self.output)?))
+    pub(crate) fn into_transport(self, max_message_bytes: usize) -> io::Result<impl Transport> {
+        Ok(Lines::new(
+            source(self.input)?,
+            sink(self.output)?,
+            max_message_bytes,
+        ))
     }
 }
 

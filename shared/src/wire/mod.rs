@@ -91,6 +91,9 @@ fn write_error(object: &mut Object<'_>, revision: Revision, error: &Error) {
                 data.field("requiredCapabilities", capabilities)
             });
         }
+        Error::RateLimited { retry_after } => object.object("data", |data| {
+            data.field("retryAfterMs", &(retry_after.as_millis() + 1));
+        }),
         _ => {}
     }
 }

@@ -76,7 +76,9 @@ pub(super) fn code(error: &Error) -> i32 {
         Error::UnsupportedVersion(_) => code::UNSUPPORTED_VERSION,
         Error::ResourceNotFound(_) => code::INVALID_PARAMS,
         Error::MissingCapability(_) => code::MISSING_CAPABILITY,
-        Error::Refused(_) | Error::Internal(_) => code::INTERNAL_ERROR,
+        Error::Refused(_) | Error::RateLimited { .. } | Error::TimedOut(_) | Error::Internal(_) => {
+            code::INTERNAL_ERROR
+        }
     }
 }
 
