@@ -53,10 +53,7 @@ pub struct ClientInfo {
 #[derive(Debug, Clone)]
 pub(crate) enum Client {
     Session(Arc<ClientInfo>),
-    Envelope {
-        info: Option<Box<str>>,
-        capabilities: Box<str>,
-    },
+    Envelope { info: Option<Box<str>>, capabilities: Box<str> },
 }
 
 impl Client {
@@ -70,16 +67,10 @@ impl Client {
         match self {
             Self::Session(info) => ClientInfo::clone(info),
             Self::Envelope { info, capabilities } => {
-                let parsed = info
-                    .as_deref()
-                    .and_then(|raw| serde_json::from_str(raw).ok());
+                let parsed = info.as_deref().and_then(|raw| serde_json::from_str(raw).ok());
                 let Implementation { name, version } = parsed.unwrap_or_default();
                 let capabilities = serde_json::from_str(capabilities).unwrap_or_default();
-                ClientInfo {
-                    name,
-                    version,
-                    capabilities,
-                }
+                ClientInfo { name, version, capabilities }
             }
         }
     }
@@ -135,18 +126,8 @@ struct Progress {
 
 impl Call {
     pub(crate) fn new(origin: Origin, beginning: Beginning<'_>, asks: Asks) -> Self {
-        let Beginning {
-            kind,
-            subject,
-            arguments,
-            progress_token,
-            trace_parent,
-        } = beginning;
-        let audit = origin
-            .registry
-            .audit
-            .as_ref()
-            .map(|audit| audit.begin(arguments));
+        let Beginning { kind, subject, arguments, progress_token, trace_parent } = beginning;
+        let audit = origin.registry.audit.as_ref().map(|audit| audit.begin(arguments));
         let span = span(kind, &subject, trace_parent);
         Self {
             revision: origin.revision,
@@ -155,10 +136,8 @@ impl Call {
             client: origin.client,
             registry: origin.registry,
             stream: origin.stream,
-            progress: progress_token.map(|token| Progress {
-                token: token.into(),
-                next: AtomicU64::new(0),
-            }),
+            progress: progress_token
+                .map(|token| Progress { token: token.into(), next: AtomicU64::new(0) }),
             log: origin.log,
             asks,
             waiting: Waiting::default(),
@@ -180,9 +159,7 @@ impl Call {
             !self.closed.load(Ordering::Relaxed)
                 && done >= progress.next.load(Ordering::Relaxed)
                 && {
-                    progress
-                        .next
-                        .store(done.saturating_add(1), Ordering::Relaxed);
+                    progress.next.store(done.saturating_add(1), Ordering::Relaxed);
                     true
                 }
         };
@@ -196,8 +173,7 @@ impl Call {
             return;
         }
         let open = || !self.closed.load(Ordering::Relaxed);
-        self.stream
-            .push_notification(open, |out| wire::write_log(out, level, data));
+        self.stream.push_notification(open, |out| wire::write_log(out, level, data));
     }
 
     /// Appends the answer; nothing of this call is sent after it.
@@ -295,13 +271,7 @@ impl<'a> Beginning<'a> {
         meta: &Meta<'a>,
     ) -> Result<Self, Error> {
         let progress_token = meta.progress_token()?;
-        Ok(Self {
-            kind,
-            subject,
-            arguments,
-            progress_token,
-            trace_parent: meta.trace_parent(),
-        })
+        Ok(Self { kind, subject, arguments, progress_token, trace_parent: meta.trace_parent() })
     }
 }
 

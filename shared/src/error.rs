@@ -21,10 +21,7 @@ pub struct ToolError {
 impl ToolError {
     /// `message` says what went wrong and what to try next. It goes to the model.
     pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            cause: None,
-        }
+        Self { message: message.into(), cause: None }
     }
 
     /// Adds the cause, which goes to the log and nowhere else.
@@ -119,11 +116,7 @@ impl fmt::Display for Error {
             Self::Refused(message) => f.write_str(message),
             Self::TimedOut(message) => f.write_str(message),
             Self::RateLimited { retry_after } => {
-                write!(
-                    f,
-                    "Too many calls; try again in {} ms",
-                    retry_after.as_millis() + 1
-                )
+                write!(f, "Too many calls; try again in {} ms", retry_after.as_millis() + 1)
             }
             Self::Internal(_) => f.write_str("Internal error"),
         }

@@ -28,11 +28,7 @@ impl RateLimit {
     /// A tenth of a second's calls, and one at least, may come at once.
     pub(crate) fn new(calls_per_second: u32) -> Self {
         let interval = Duration::from_secs(1) / calls_per_second.max(1);
-        Self {
-            interval,
-            tolerance: interval * (calls_per_second / 10),
-            due: Mutex::new(None),
-        }
+        Self { interval, tolerance: interval * (calls_per_second / 10), due: Mutex::new(None) }
     }
 
     pub(crate) fn admit(&self) -> Result<(), Error> {
@@ -152,10 +148,7 @@ impl Audit {
         options.create(true).append(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Ok(Self {
-            file: Mutex::new(options.open(path)?),
-            with_arguments,
-        })
+        Ok(Self { file: Mutex::new(options.open(path)?), with_arguments })
     }
 
     pub(crate) fn begin(&self, arguments: &str) -> AuditEntry {
@@ -184,9 +177,8 @@ impl Audit {
             bytes_in: entry.bytes_in,
             bytes_out,
         };
-        let written = serde_json::to_vec(&line)
-            .map_err(std::io::Error::from)
-            .and_then(|mut line| {
+        let written =
+            serde_json::to_vec(&line).map_err(std::io::Error::from).and_then(|mut line| {
                 line.push(b'\n');
                 lock(&self.file).write_all(&line)
             });

@@ -51,9 +51,7 @@ fn run(
 ) -> anyhow::Result<()> {
     common.start_logging();
     let stdio = Stdio::take()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let registry = build()?;
         let max_bytes = registry.limits.max_message_bytes;

@@ -59,11 +59,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             prompts_change: false,
             encoded: Mutex::default(),
         };
-        Self {
-            state: Arc::new(state),
-            registry,
-            mistakes: Vec::new(),
-        }
+        Self { state: Arc::new(state), registry, mistakes: Vec::new() }
     }
 
     /// Name for people (from 2025-06-18).
@@ -182,14 +178,9 @@ impl<S: Send + Sync + 'static> Server<S> {
         };
         let schema = schema::input::<P>();
         for variable in pattern.variables() {
-            if !schema
-                .properties()
-                .iter()
-                .any(|property| property.name == variable)
-            {
-                self.mistakes.push(format!(
-                    "{uri}: the handler's parameters have no field `{variable}`"
-                ));
+            if !schema.properties().iter().any(|property| property.name == variable) {
+                self.mistakes
+                    .push(format!("{uri}: the handler's parameters have no field `{variable}`"));
             }
         }
         let state = Arc::clone(&self.state);
@@ -205,17 +196,10 @@ impl<S: Send + Sync + 'static> Server<S> {
                 }
             }
         };
-        let options = ResourceOptions {
-            description: options.description.or(schema.description),
-            ..options
-        };
+        let options =
+            ResourceOptions { description: options.description.or(schema.description), ..options };
         let text = uri.to_owned();
-        self.registry.templates.push(Template {
-            text,
-            pattern,
-            options,
-            read: Box::new(read),
-        });
+        self.registry.templates.push(Template { text, pattern, options, read: Box::new(read) });
         self
     }
 
@@ -296,8 +280,7 @@ impl<S: Send + Sync + 'static> Server<S> {
     pub fn hide_tool(mut self, name: &str) -> Self {
         self.registry.tools_change = true;
         if !self.registry.show_tool(name, false) {
-            self.mistakes
-                .push(format!("hide_tool: there is no tool `{name}`"));
+            self.mistakes.push(format!("hide_tool: there is no tool `{name}`"));
         }
         self
     }
@@ -307,8 +290,7 @@ impl<S: Send + Sync + 'static> Server<S> {
     pub fn hide_prompt(mut self, name: &str) -> Self {
         self.registry.prompts_change = true;
         if !self.registry.show_prompt(name, false) {
-            self.mistakes
-                .push(format!("hide_prompt: there is no prompt `{name}`"));
+            self.mistakes.push(format!("hide_prompt: there is no prompt `{name}`"));
         }
         self
     }

@@ -24,9 +24,9 @@ impl Call {
         read: impl FnOnce(&Value) -> Result<T, AskError>,
     ) -> Result<T, AskError> {
         match self.asks() {
-            Asks::None => Err(AskError::Unsupported(
-                "this kind of request has no questions".to_owned(),
-            )),
+            Asks::None => {
+                Err(AskError::Unsupported("this kind of request has no questions".to_owned()))
+            }
             Asks::Session(channel) => {
                 let _waiting = self.waiting().begin();
                 read(&channel.ask(&question).await?)
@@ -88,9 +88,7 @@ impl Call {
             return None;
         };
         let mut replay = lock(replay);
-        replay
-            .is_suspended()
-            .then(|| replay.suspend(&self.registry.seal, self.identity()))
+        replay.is_suspended().then(|| replay.suspend(&self.registry.seal, self.identity()))
     }
 
     pub(crate) fn is_suspended(&self) -> bool {
@@ -98,10 +96,7 @@ impl Call {
     }
 
     fn identity(&self) -> Identity {
-        let Asks::Replay {
-            method, arguments, ..
-        } = self.asks()
-        else {
+        let Asks::Replay { method, arguments, .. } = self.asks() else {
             return identity(&self.registry.name, "", &self.subject, "");
         };
         identity(&self.registry.name, method, &self.subject, arguments)

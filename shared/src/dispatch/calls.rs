@@ -49,11 +49,7 @@ struct InFlight {
 
 impl Calls {
     pub(crate) fn new(registry: Arc<Registry>) -> Self {
-        Self {
-            registry,
-            table: Mutex::default(),
-            idle: Notify::new(),
-        }
+        Self { registry, table: Mutex::default(), idle: Notify::new() }
     }
 
     pub(crate) fn is_in_flight(&self, id: &Id<'_>) -> bool {
@@ -84,15 +80,7 @@ impl Calls {
         let outcome = run(Arc::clone(&call), work, self.registry.limits.call_timeout);
         let task =
             tokio::spawn(Arc::clone(self).finish(id.clone(), serial, outcome)).abort_handle();
-        table.calls.insert(
-            id,
-            InFlight {
-                serial,
-                call,
-                reply_to,
-                task,
-            },
-        );
+        table.calls.insert(id, InFlight { serial, call, reply_to, task });
     }
 
     async fn finish(
@@ -103,11 +91,7 @@ impl Calls {
     ) {
         let outcome = outcome.await;
         let mut table = self.lock();
-        if table
-            .calls
-            .get(&id)
-            .is_none_or(|entry| entry.serial != serial)
-        {
+        if table.calls.get(&id).is_none_or(|entry| entry.serial != serial) {
             return;
         }
         if let Some(entry) = table.calls.remove(&id) {
@@ -119,8 +103,7 @@ impl Calls {
 
     fn answer(&self, id: &Id<'_>, call: &Call, reply_to: &ReplyTo, outcome: &Outcome) {
         if let Err(Error::Internal(cause)) = outcome {
-            call.span()
-                .in_scope(|| tracing::error!(cause, "a request failed"));
+            call.span().in_scope(|| tracing::error!(cause, "a request failed"));
         }
         let mut bytes_out = 0;
         let write = |out: &mut Vec<u8>| {
@@ -212,12 +195,9 @@ async fn run(call: Arc<Call>, mut work: BoxFuture<Outcome>, timeout: Duration) -
         return outcome;
     }
     call.stop();
-    call.span()
-        .in_scope(|| tracing::warn!("stopped after {} s", timeout.as_secs()));
-    let late = format!(
-        "Stopped after {} s, the longest this server lets a call run.",
-        timeout.as_secs()
-    );
+    call.span().in_scope(|| tracing::warn!("stopped after {} s", timeout.as_secs()));
+    let late =
+        format!("Stopped after {} s, the longest this server lets a call run.", timeout.as_secs());
     match call.kind {
         Kind::Tool => Ok(Answer::Called(Reply::from(ToolError::new(late)))),
         _ => Err(Error::TimedOut(late)),
@@ -298,10 +278,7 @@ struct BatchState {
 impl Batch {
     /// `requests` answers, given or waived, complete the batch.
     pub(crate) fn new(outbox: Arc<Outbox>, requests: usize) -> Arc<Self> {
-        let state = Mutex::new(BatchState {
-            missing: requests,
-            answers: Vec::new(),
-        });
+        let state = Mutex::new(BatchState { missing: requests, answers: Vec::new() });
         Arc::new(Self { outbox, state })
     }
 

@@ -24,9 +24,7 @@ pub(super) fn complete(
     }
     let (reference, argument, typed) = read_completion(params)?;
     if !knows(&registry, &reference) {
-        return Err(Error::invalid_params(format!(
-            "Unknown reference: {reference:?}"
-        )));
+        return Err(Error::invalid_params(format!("Unknown reference: {reference:?}")));
     }
     let Some(complete) = registry.completions.get(&(reference, argument.clone())) else {
         // Known, but without suggestions of its own.
@@ -70,10 +68,7 @@ fn read_completion(params: &Params<'_>) -> Result<(Reference, String, Completing
     Ok((
         reference,
         argument.name,
-        Completing {
-            value: argument.value,
-            arguments: chosen.arguments,
-        },
+        Completing { value: argument.value, arguments: chosen.arguments },
     ))
 }
 
@@ -81,10 +76,7 @@ fn knows(registry: &Registry, reference: &Reference) -> bool {
     match reference {
         Reference::Prompt(name) => registry.prompt(name).is_some(),
         Reference::Template(uri) => {
-            registry
-                .templates
-                .iter()
-                .any(|template| template.text == *uri)
+            registry.templates.iter().any(|template| template.text == *uri)
                 || registry.reader(uri).is_some()
         }
     }

@@ -30,11 +30,7 @@ pub(crate) async fn serve(
     let outbox = Arc::new(Outbox::default());
     let drain_time = registry.limits.drain;
     let mut session = Session::new(registry, Arc::clone(&outbox));
-    let mut sending = Sending {
-        writer,
-        bytes: Vec::new(),
-        written: 0,
-    };
+    let mut sending = Sending { writer, bytes: Vec::new(), written: 0 };
     let served = tokio::select! {
         biased;
         served = pump(&mut reader, &mut sending, &outbox, &mut session) => served,

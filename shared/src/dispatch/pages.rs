@@ -26,19 +26,11 @@ pub(super) fn list(
     offered(&origin, list, method)?;
     let after = match params.cursor {
         None => None,
-        cursor => Some(open_cursor(
-            &origin.registry,
-            list,
-            &params::string(cursor, "cursor")?,
-        )?),
+        cursor => Some(open_cursor(&origin.registry, list, &params::string(cursor, "cursor")?)?),
     };
     let fixed = origin.registry.items(list, origin.revision);
     let registry = Arc::clone(&origin.registry);
-    let Some(ask) = registry
-        .list_resources
-        .as_ref()
-        .filter(|_| list == List::Resources)
-    else {
+    let Some(ask) = registry.list_resources.as_ref().filter(|_| list == List::Resources) else {
         return Ok(Routed::Now(page(&registry, list, fixed, after.as_deref())));
     };
     let revision = origin.revision;
@@ -49,11 +41,7 @@ pub(super) fn list(
         Box::pin(async move {
             let found = found.await?;
             let mut items = registry.encode_fixed_resources(revision);
-            items.extend(
-                found
-                    .iter()
-                    .map(|resource| wire::resource_item(revision, resource)),
-            );
+            items.extend(found.iter().map(|resource| wire::resource_item(revision, resource)));
             page(&registry, list, Arc::new(items), after.as_deref())
         })
     }))

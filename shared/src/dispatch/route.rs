@@ -29,13 +29,8 @@ impl From<Outcome> for Routed {
 
 /// Methods of the handshake and of sessions, which [`super::session`] answers itself; they exist
 /// in the stateful revisions only.
-pub(crate) const STATEFUL_METHODS: [&str; 5] = [
-    "initialize",
-    "ping",
-    "logging/setLevel",
-    "resources/subscribe",
-    "resources/unsubscribe",
-];
+pub(crate) const STATEFUL_METHODS: [&str; 5] =
+    ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
 /// Methods that exist in 2026-07-28 only.
 pub(crate) const STATELESS_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
@@ -131,10 +126,7 @@ fn get_prompt(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result<Ro
     let is_given = |wanted: &str| arguments.iter().any(|(name, _)| name == wanted);
     let mut required = prompt.arguments.iter().filter(|argument| argument.required);
     if let Some(missing) = required.find(|argument| !is_given(&argument.name)) {
-        return Err(Error::invalid_params(format!(
-            "Missing argument `{}`",
-            missing.name
-        )));
+        return Err(Error::invalid_params(format!("Missing argument `{}`", missing.name)));
     }
     let raw = params.arguments_object()?;
     let asks = asks(&origin, "prompts/get", &name, raw, params)?;
@@ -142,12 +134,7 @@ fn get_prompt(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result<Ro
     let description = prompt.description.clone();
     Ok(start(origin, beginning, asks, |call| {
         let messages = caught(|| (prompt.run)(call, arguments), panicked);
-        Box::pin(async move {
-            Ok(Answer::Prompted {
-                description,
-                messages: messages.await?,
-            })
-        })
+        Box::pin(async move { Ok(Answer::Prompted { description, messages: messages.await? }) })
     }))
 }
 
@@ -158,10 +145,7 @@ pub(super) fn start(
     asks: Asks,
     work: impl FnOnce(Arc<Call>) -> BoxFuture<Outcome>,
 ) -> Routed {
-    let admitted = origin
-        .rate_limit
-        .as_ref()
-        .map_or(Ok(()), |limit| limit.admit());
+    let admitted = origin.rate_limit.as_ref().map_or(Ok(()), |limit| limit.admit());
     let call = Arc::new(Call::new(origin, beginning, asks));
     let work = match admitted {
         Ok(()) => work(Arc::clone(&call)),
@@ -187,17 +171,8 @@ fn asks(
         state => Some(params::string(state, "requestState")?),
     };
     let identity = || ask::identity(&registry.name, method, subject, arguments);
-    let replay = Replay::open(
-        &registry.seal,
-        state.as_deref(),
-        params.input_responses,
-        identity,
-    )?;
-    Ok(Asks::Replay {
-        replay: Mutex::new(Box::new(replay)),
-        method,
-        arguments: arguments.into(),
-    })
+    let replay = Replay::open(&registry.seal, state.as_deref(), params.input_responses, identity)?;
+    Ok(Asks::Replay { replay: Mutex::new(Box::new(replay)), method, arguments: arguments.into() })
 }
 
 fn tool_panicked() -> ToolError {

@@ -13,8 +13,5 @@ pub fn pair() -> (impl Transport + 'static, impl Transport + 'static) {
     // One stream for each direction, so that each can be closed by itself.
     let (left_writer, right_reader) = duplex(CAPACITY_BYTES);
     let (right_writer, left_reader) = duplex(CAPACITY_BYTES);
-    (
-        lines(left_reader, left_writer),
-        lines(right_reader, right_writer),
-    )
+    (lines(left_reader, left_writer), lines(right_reader, right_writer))
 }
