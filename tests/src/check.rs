@@ -111,6 +111,9 @@ impl<'a> Ctx<'a> {
     pub fn fresh(&self) -> Result<Client, Outcome> {
         let mut client = self.unopened()?;
         client.open()?;
+        // Whatever a server may have to say about being opened is no concern of the check.
+        client.barrier()?;
+        client.take_inbox();
         Ok(client)
     }
 

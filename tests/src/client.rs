@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 const START_PATIENCE: Duration = Duration::from_secs(30);
 /// The longest any single answer may take.
 pub const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
+/// Silence after which a server is asked whether it is still there.
+const STALL: Duration = Duration::from_secs(2);
 /// What a missing answer still gets once a request sent after it has been answered.
 const GRACE: Duration = Duration::from_millis(700);
 /// Well above the small ids that the checks choose themselves.
@@ -168,21 +170,29 @@ impl Client {
         if let Some(message) = self.take(&wanted) {
             return Ok(message);
         }
-        let patience = if self.spoken {
-            ANSWER_PATIENCE
+        let mut wait = if self.spoken {
+            Wait::answer()
         } else {
-            START_PATIENCE
+            Wait::start()
         };
-        let deadline = Instant::now() + patience;
         loop {
-            let messages = self
-                .receive(deadline)
-                .map_err(|why| fail(format!("{what}: {why}")))?;
-            let seen = self.inbox.len();
-            self.inbox.extend(messages);
-            let position = self.inbox.iter().skip(seen).position(&wanted);
-            if let Some(position) = position {
-                return Ok(self.inbox.remove(seen + position));
+            let messages = match self.receive(wait.next()) {
+                Ok(messages) => messages,
+                Err(_) if wait.is_first() && !self.closed => {
+                    wait.probed(self.request(self.revision.harmless_method(), Value::Null));
+                    continue;
+                }
+                Err(why) => return Err(fail(format!("{what}: {why}"))),
+            };
+            for message in messages {
+                if wait.is_probe(&message) {
+                    wait.shorten();
+                } else {
+                    self.inbox.push(message);
+                }
+            }
+            if let Some(message) = self.take(&wanted) {
+                return Ok(message);
             }
         }
     }
@@ -298,6 +308,54 @@ impl Client {
             answer["error"] = json!({"code": -32601, "message": "Method not found"});
         }
         self.peer.send(line(&answer));
+    }
+}
+
+/// How long to wait for one message. A server that is silent for a while is sent a harmless
+/// request; if it answers that one but not the first, there is little left to wait for.
+struct Wait {
+    deadline: Instant,
+    stall: Option<Instant>,
+    probe: Option<Value>,
+}
+
+impl Wait {
+    fn answer() -> Wait {
+        let now = Instant::now();
+        Wait {
+            deadline: now + ANSWER_PATIENCE,
+            stall: Some(now + STALL),
+            probe: None,
+        }
+    }
+
+    fn start() -> Wait {
+        Wait {
+            deadline: Instant::now() + START_PATIENCE,
+            stall: None,
+            probe: None,
+        }
+    }
+
+    fn next(&self) -> Instant {
+        self.stall.unwrap_or(self.deadline)
+    }
+
+    fn is_first(&self) -> bool {
+        self.stall.is_some()
+    }
+
+    fn probed(&mut self, id: Value) {
+        self.stall = None;
+        self.probe = Some(id);
+    }
+
+    fn is_probe(&self, message: &Value) -> bool {
+        self.probe.as_ref().is_some_and(|id| is_answer(message, id))
+    }
+
+    fn shorten(&mut self) {
+        self.deadline = self.deadline.min(Instant::now() + STALL);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::transcript::Transcript;
 use crate::watch::Watch;
 use anyhow::Result;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
@@ -27,6 +27,25 @@ pub struct Target {
     pub command: Vec<String>,
     /// What to call on it; without one, only what every server must do is checked.
     pub profile: Option<Profile>,
+}
+
+impl Target {
+    /// A server of this workspace: `program` started as the profile of `crates/<folder>` says.
+    pub fn in_workspace(folder: &str, program: &Path) -> Result<Target> {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = tests.parent().unwrap_or(tests).display().to_string();
+        let profile = Profile::load(&tests.join("profiles").join(format!("{folder}.json")))?;
+        let arguments = profile
+            .args
+            .iter()
+            .map(|argument| argument.replace("{root}", &root));
+        let program = program.display().to_string();
+        Ok(Target {
+            name: format!("mcp-{folder}"),
+            command: std::iter::once(program).chain(arguments).collect(),
+            profile: Some(profile),
+        })
+    }
 }
 
 /// How to run.

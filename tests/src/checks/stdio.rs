@@ -42,8 +42,8 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-/// "Promptly" for a process that only has to notice; interpreters need most of it.
-const EXIT_PATIENCE: Duration = Duration::from_secs(5);
+/// "Promptly" for a process that only has to notice; the slowest interpreters need half a second.
+const EXIT_PATIENCE: Duration = Duration::from_secs(3);
 
 fn falls_silent(ctx: &mut Ctx<'_>) -> Verdict {
     let slow = told(&ctx.profile()?.slow_call, "slow_call")?;
@@ -79,14 +79,14 @@ fn exits_at_eof(ctx: &mut Ctx<'_>) -> Verdict {
 }
 
 fn exits_cleanly(ctx: &mut Ctx<'_>) -> Verdict {
-    let silent = ctx.unopened()?.finish(EXIT_PATIENCE);
-    let mut client = ctx.fresh()?;
-    client.request(client.revision.harmless_method(), Value::Null);
-    let used = client.finish(EXIT_PATIENCE);
-    for (ending, when) in [
-        (silent, "before anything was said"),
+    let mut used = ctx.fresh()?;
+    used.request(used.revision.harmless_method(), Value::Null);
+    let occasions = [
+        (ctx.unopened()?, "before anything was said"),
         (used, "after a request"),
-    ] {
+    ];
+    for (mut client, when) in occasions {
+        let ending = client.finish(EXIT_PATIENCE);
         let success = ending.status.is_some_and(|status| status.success());
         ensure(success, || format!("{when}: {:?}", ending.status))?;
     }

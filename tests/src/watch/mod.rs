@@ -135,7 +135,8 @@ impl Watch {
                 return Vec::new();
             }
         };
-        for id in ["S-001", "S-070", "S-071"] {
+        // The last three forbid something altogether, so any message is an occasion to break them.
+        for id in ["S-001", "S-070", "S-071", "S-037", "S-061", "S-073"] {
             self.findings.judged(id);
         }
         for message in &messages {
@@ -151,6 +152,9 @@ impl Watch {
     }
 
     fn judge(&mut self, message: &Value) {
+        if shape::has_meta(message) {
+            self.findings.judged("S-018");
+        }
         for (id, fault) in shape::faults(message) {
             self.fault(id, fault, message);
         }

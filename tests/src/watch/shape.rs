@@ -65,6 +65,13 @@ pub(super) fn faults(message: &Value) -> Faults {
     faults
 }
 
+/// True when the message holds `_meta` anywhere.
+pub(super) fn has_meta(message: &Value) -> bool {
+    let mut found = false;
+    walk(message, &mut |object| found |= object.contains_key("_meta"));
+    found
+}
+
 fn response_faults(result: Option<&Value>, error: Option<&Value>) -> Faults {
     let mut faults = Faults::new();
     if result.is_some() && error.is_some() {

@@ -75,7 +75,11 @@ fn read_lines(lines: &SyncSender<Input>) {
             return;
         }
         let complete = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES;
-        let input = if complete { Input::Line(line) } else { Input::TooLong };
+        let input = if complete {
+            Input::Line(line)
+        } else {
+            Input::TooLong
+        };
         if !complete && stdin.skip_until(b'\n').is_err() || lines.send(input).is_err() {
             return;
         }

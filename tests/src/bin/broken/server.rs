@@ -7,8 +7,16 @@ use std::time::{Duration, Instant};
 
 const MODERN: &str = "2026-07-28";
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-const LEVELS: [&str; 8] =
-    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 const LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
@@ -50,7 +58,13 @@ type Answer = Result<Value, Fault>;
 
 impl Server {
     pub(crate) fn new(defect: Defect) -> Server {
-        Server { defect, session: None, listens: Vec::new(), jobs: Vec::new(), batch: None }
+        Server {
+            defect,
+            session: None,
+            listens: Vec::new(),
+            jobs: Vec::new(),
+            batch: None,
+        }
     }
 
     pub(crate) fn refuse_line(&mut self) {
@@ -58,7 +72,10 @@ impl Server {
     }
 
     pub(crate) fn serve_line(&mut self, line: &[u8]) {
-        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+        let line = line
+            .strip_prefix(b"\xef\xbb\xbf")
+            .unwrap_or(line)
+            .trim_ascii();
         if line.is_empty() {
             return;
         }
@@ -66,7 +83,9 @@ impl Server {
             Err(_) => self.refuse(None, fault(-32700), ""),
             Ok(Value::Array(batch)) if self.accepts(&batch) => {
                 self.batch = Some(Vec::new());
-                batch.into_iter().for_each(|message| self.serve(message, true));
+                batch
+                    .into_iter()
+                    .for_each(|message| self.serve(message, true));
                 let answers = self.batch.take().unwrap_or_default();
                 if !answers.is_empty() {
                     self.defect.print(&Value::Array(answers));
@@ -77,13 +96,21 @@ impl Server {
     }
 
     fn accepts(&self, batch: &[Value]) -> bool {
-        let current = self.session.as_ref().is_some_and(|s| s.version == "2025-03-26");
-        let modern = batch.iter().any(|message| claims_modern(&message["params"]));
-        self.defect.accepts_batch(current && !modern && !batch.is_empty(), batch)
+        let current = self
+            .session
+            .as_ref()
+            .is_some_and(|s| s.version == "2025-03-26");
+        let modern = batch
+            .iter()
+            .any(|message| claims_modern(&message["params"]));
+        self.defect
+            .accepts_batch(current && !modern && !batch.is_empty(), batch)
     }
 
     fn serve(&mut self, message: Value, batched: bool) {
-        let Value::Object(message) = message else { return self.refuse(None, fault(-32600), "") };
+        let Value::Object(message) = message else {
+            return self.refuse(None, fault(-32600), "");
+        };
         let id = match message.get("id") {
             None => None,
             Some(id) if id.is_string() || id.is_i64() || id.is_u64() => Some(id.clone()),
@@ -96,7 +123,9 @@ impl Server {
             Some(Value::String(method)) if message.get("jsonrpc") == Some(&json!("2.0")) => method,
             _ => return self.refuse(id, fault(-32600), ""),
         };
-        let Some(id) = id else { return self.notice(method, &params) };
+        let Some(id) = id else {
+            return self.notice(method, &params);
+        };
         if !params.is_object() || self.in_flight(&id) || batched && method == "initialize" {
             return self.refuse(Some(id), fault(-32600), method);
         }
@@ -109,8 +138,15 @@ impl Server {
             None => {}
             Some(Err(fault)) => self.refuse(Some(id), fault, method),
             Some(Ok(result)) => {
-                let result = if modern { completed(method, result) } else { result };
-                self.answer(json!({"jsonrpc": "2.0", "id": id, "result": result}), method);
+                let result = if modern {
+                    completed(method, result)
+                } else {
+                    result
+                };
+                self.answer(
+                    json!({"jsonrpc": "2.0", "id": id, "result": result}),
+                    method,
+                );
             }
         }
     }
@@ -133,7 +169,11 @@ impl Server {
             "ping" => return Some(Ok(json!({}))),
             _ => {}
         }
-        let known = ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+        let known = [
+            "logging/setLevel",
+            "resources/subscribe",
+            "resources/unsubscribe",
+        ];
         if self.session.is_none() {
             let known = known.contains(&method) || SHARED.contains(&method);
             return Some(Err(fault(if known { -32602 } else { -32601 })));
@@ -149,7 +189,9 @@ impl Server {
                 None => Err(fault(-32602)),
             },
             "resources/subscribe" | "resources/unsubscribe" => {
-                let Some(uri) = uri else { return Some(Err(fault(-32602))) };
+                let Some(uri) = uri else {
+                    return Some(Err(fault(-32602)));
+                };
                 session.subscribed.retain(|known| *known != uri);
                 if method == "resources/subscribe" {
                     session.subscribed.push(uri);
@@ -166,8 +208,15 @@ impl Server {
             return Err(fault(-32600));
         }
         let newest = LEGACY.last().copied().unwrap_or_default();
-        let version = LEGACY.iter().find(|known| **known == version).unwrap_or(&newest);
-        let session = Session { version: (*version).to_owned(), level: 1, subscribed: Vec::new() };
+        let version = LEGACY
+            .iter()
+            .find(|known| **known == version)
+            .unwrap_or(&newest);
+        let session = Session {
+            version: (*version).to_owned(),
+            level: 1,
+            subscribed: Vec::new(),
+        };
         self.session = Some(session);
         let info = json!({"name": "broken", "version": "1.0.0"});
         Ok(json!({
@@ -180,13 +229,18 @@ impl Server {
     fn modern(&mut self, id: &Value, method: &str, params: &Value) -> Option<Answer> {
         let meta = &params["_meta"];
         let level = meta.get(LEVEL_KEY);
-        let Some(version) = meta[VERSION_KEY].as_str() else { return Some(Err(fault(-32602))) };
+        let Some(version) = meta[VERSION_KEY].as_str() else {
+            return Some(Err(fault(-32602)));
+        };
         if !meta[CLIENT_KEY].is_object() || level.is_some_and(|level| rank(level).is_none()) {
             return Some(Err(fault(-32602)));
         }
         if version != MODERN {
             let data = json!({"supported": [MODERN], "requested": version});
-            return Some(Err(Fault { code: -32022, data: Some(data) }));
+            return Some(Err(Fault {
+                code: -32022,
+                data: Some(data),
+            }));
         }
         match method {
             "server/discover" => Some(Ok(json!({
@@ -203,7 +257,11 @@ impl Server {
             return Err(fault(-32602));
         }
         let uris = &filter["resourceSubscriptions"];
-        let granted = if uris.is_array() { json!({"resourceSubscriptions": uris}) } else { json!({}) };
+        let granted = if uris.is_array() {
+            json!({"resourceSubscriptions": uris})
+        } else {
+            json!({})
+        };
         self.listens.push((id.clone(), granted.clone()));
         let params = json!({"notifications": granted, "_meta": {SUBSCRIPTION_KEY: id}});
         self.notify("notifications/subscriptions/acknowledged", params, true);
@@ -235,7 +293,10 @@ impl Server {
             return Ok(json!({"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}));
         }
         let code = if modern { -32602 } else { -32002 };
-        Err(Fault { code, data: Some(json!({"uri": uri})) })
+        Err(Fault {
+            code,
+            data: Some(json!({"uri": uri})),
+        })
     }
 
     fn call(&mut self, id: &Value, params: &Value, modern: bool) -> Option<Answer> {
@@ -248,12 +309,15 @@ impl Server {
             Some("add") => {
                 let [Some(a), Some(b)] = [number("a"), number("b")] else {
                     let missing = if number("a").is_none() { "a" } else { "b" };
-                    return Some(Ok(catalog::tool_error(&format!("`{missing}` must be a number"))));
+                    return Some(Ok(catalog::tool_error(&format!(
+                        "`{missing}` must be a number"
+                    ))));
                 };
                 Some(Ok(catalog::tool_result(json!({"sum": a + b}))))
             }
             Some("count") => {
-                let whole = |name: &str| arguments[name].as_u64().filter(|n| (1..=3600).contains(n));
+                let whole =
+                    |name: &str| arguments[name].as_u64().filter(|n| (1..=3600).contains(n));
                 let [Some(steps), Some(tick_ms)] = [whole("steps"), whole("tick_ms")] else {
                     return Some(Ok(catalog::tool_error("`steps` must be from 1 to 3600")));
                 };
@@ -267,10 +331,23 @@ impl Server {
 
     fn start(&mut self, id: &Value, params: &Value, steps: u64, tick: Duration, modern: bool) {
         let session_level = self.session.as_ref().map(|session| session.level);
-        let level = if modern { rank(&params["_meta"][LEVEL_KEY]) } else { session_level };
+        let level = if modern {
+            rank(&params["_meta"][LEVEL_KEY])
+        } else {
+            session_level
+        };
         let token = params["_meta"].get("progressToken").cloned();
         let due = Instant::now() + tick;
-        self.jobs.push(Job { id: id.clone(), modern, step: 0, steps, tick, due, token, level });
+        self.jobs.push(Job {
+            id: id.clone(),
+            modern,
+            step: 0,
+            steps,
+            tick,
+            due,
+            token,
+            level,
+        });
         self.log(level, modern, "counting");
         self.changed();
     }
@@ -283,14 +360,16 @@ impl Server {
     /// Advances every job whose tick has come.
     pub(crate) fn run_due(&mut self) {
         let now = Instant::now();
-        let (mut due, rest): (Vec<Job>, Vec<Job>) =
-            std::mem::take(&mut self.jobs).into_iter().partition(|job| job.due <= now);
+        let (mut due, rest): (Vec<Job>, Vec<Job>) = std::mem::take(&mut self.jobs)
+            .into_iter()
+            .partition(|job| job.due <= now);
         self.jobs = rest;
         for job in &mut due {
             job.step += 1;
             job.due += job.tick;
             if let Some(token) = &job.token {
-                let params = json!({"progressToken": token, "progress": job.step, "total": job.steps});
+                let params =
+                    json!({"progressToken": token, "progress": job.step, "total": job.steps});
                 self.notify("notifications/progress", params, job.modern);
             }
         }
@@ -301,14 +380,25 @@ impl Server {
             self.log(job.level, job.modern, "counted");
             self.changed();
             let result = catalog::tool_result(json!({"steps": job.steps}));
-            let result = if job.modern { completed("tools/call", result) } else { result };
-            self.answer(json!({"jsonrpc": "2.0", "id": job.id, "result": result}), "tools/call");
+            let result = if job.modern {
+                completed("tools/call", result)
+            } else {
+                result
+            };
+            self.answer(
+                json!({"jsonrpc": "2.0", "id": job.id, "result": result}),
+                "tools/call",
+            );
         }
     }
 
     fn log(&mut self, level: Option<usize>, modern: bool, text: &str) {
         if level.is_some_and(|level| level <= 1) || self.defect.logs_always() {
-            self.notify("notifications/message", json!({"level": "info", "data": text}), modern);
+            self.notify(
+                "notifications/message",
+                json!({"level": "info", "data": text}),
+                modern,
+            );
         }
     }
 
@@ -331,13 +421,20 @@ impl Server {
 
     fn notify(&mut self, method: &str, params: Value, modern: bool) {
         let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
-        self.defect.send(Outgoing { message, method, modern });
+        self.defect.send(Outgoing {
+            message,
+            method,
+            modern,
+        });
     }
 
     fn refuse(&mut self, id: Option<Value>, fault: Fault, method: &str) {
         let mut message = Map::new();
         message.insert("jsonrpc".to_owned(), json!("2.0"));
-        let old = self.session.as_ref().is_some_and(|session| session.version.as_str() < "2025-11-25");
+        let old = self
+            .session
+            .as_ref()
+            .is_some_and(|session| session.version.as_str() < "2025-11-25");
         match id {
             Some(id) => message.insert("id".to_owned(), id),
             None if old => message.insert("id".to_owned(), Value::Null),
@@ -354,7 +451,11 @@ impl Server {
     fn answer(&mut self, message: Value, method: &str) {
         match &mut self.batch {
             Some(batch) => batch.push(message),
-            None => self.defect.send(Outgoing { message, method, modern: self.session.is_none() }),
+            None => self.defect.send(Outgoing {
+                message,
+                method,
+                modern: self.session.is_none(),
+            }),
         }
     }
 }
