@@ -87,35 +87,49 @@ fn finish(schema: schemars::Schema) -> Schema {
             description = Some(text);
         }
     }
-    drop_formats(&mut json);
-    Schema { description, json }
+    tidy(&mut json);
+    Schema {
+        description: description.map(|text| unwrap_lines(&text)),
+        json,
+    }
 }
 
-/// Rust's number formats (`uint64`, `double`) are not JSON Schema formats; strict clients warn.
-fn drop_formats(value: &mut Value) {
+/// Formats that are part of JSON Schema. Rust's own (`uint64`, `double`) are not, and strict
+/// clients warn about them.
+const FORMATS: [&str; 9] = [
+    "date",
+    "date-time",
+    "time",
+    "email",
+    "uri",
+    "uuid",
+    "ipv4",
+    "ipv6",
+    "regex",
+];
+
+fn tidy(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            let known = [
-                "date",
-                "date-time",
-                "time",
-                "email",
-                "uri",
-                "uuid",
-                "ipv4",
-                "ipv6",
-                "regex",
-            ];
-            if map
-                .get("format")
-                .and_then(Value::as_str)
-                .is_some_and(|format| !known.contains(&format))
-            {
+            let is_foreign =
+                |format: &Value| format.as_str().is_some_and(|f| !FORMATS.contains(&f));
+            if map.get("format").is_some_and(is_foreign) {
                 map.remove("format");
             }
-            map.values_mut().for_each(drop_formats);
+            if let Some(Value::String(text)) = map.get_mut("description") {
+                *text = unwrap_lines(text);
+            }
+            map.values_mut().for_each(tidy);
         }
-        Value::Array(items) => items.iter_mut().for_each(drop_formats),
+        Value::Array(items) => items.iter_mut().for_each(tidy),
         _ => {}
     }
+}
+
+/// Doc comments are wrapped for the eyes of programmers; a model reads paragraphs.
+fn unwrap_lines(text: &str) -> String {
+    let paragraphs = text
+        .split("\n\n")
+        .map(|paragraph| paragraph.replace('\n', " "));
+    paragraphs.collect::<Vec<_>>().join("\n\n")
 }

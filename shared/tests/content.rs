@@ -82,6 +82,18 @@ async fn output_schemas_match_what_is_sent() {
         assert_eq!(number.get("annotations").is_some(), revision > OLD);
         assert_eq!(number["inputSchema"]["properties"], json!({}));
         assert_eq!(number["description"], "Takes nothing.");
+        let strict = tools
+            .iter()
+            .find(|tool| tool["name"] == "strict")
+            .expect("strict");
+        assert_eq!(
+            strict["description"],
+            "Takes a shape and nothing else.\n\nNever writes."
+        );
+        assert_eq!(
+            strict["inputSchema"]["properties"]["count"].get("format"),
+            None
+        );
         assert_eq!(
             tools[0].get("title").is_some(),
             revision >= Revision::V2025_06_18

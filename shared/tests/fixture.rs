@@ -136,7 +136,10 @@ async fn with_text(_: Context<Shared>, _: Nothing) -> ToolResult<WithText<Point>
     })
 }
 
-/// Takes a shape and nothing else.
+/// Takes a shape
+/// and nothing else.
+///
+/// Never writes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Strict {

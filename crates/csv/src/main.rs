@@ -1,3 +1,36 @@
-//! Placeholder; grows into the server.
+//! Answers questions about CSV files, exactly or not at all. Reads only what is in the directories
+//! it was given and never writes.
+//!
+//! Reading order: this file (what there is), `tools.rs` (what the model sees), `backend.rs` (how
+//! the numbers come about).
 
-fn main() {}
+mod config;
+mod tools;
+mod backend;
+#[cfg(test)]
+mod tests;
+
+use std::process::ExitCode;
+
+use mcp::{READ_ONLY, Server};
+
+use crate::backend::Backend;
+use crate::config::Config;
+
+fn main() -> ExitCode {
+    mcp::main(server)
+}
+
+/// The table of contents. The tests talk to exactly this value.
+fn server(config: Config) -> anyhow::Result<Server<Backend>> {
+    let backend = Backend::open(&config.dirs)?;
+    Ok(
+        Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
+            .title("CSV analysis")
+            .tool(
+                "analyze_csv",
+                READ_ONLY.title("Analyze a CSV file"),
+                tools::analyze_csv,
+            ),
+    )
+}

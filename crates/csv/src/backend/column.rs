@@ -1,0 +1,334 @@
+//! What one column turns out to be, decided by all of its cells.
+//!
+//! A column starts empty and only ever moves towards text: integer, decimal, float, text. Once it
+//! is text its cells are only counted, which is also what makes wide text files fast.
+
+use super::exact;
+use super::number::{self, Number};
+use super::report::{
+    self, ColumnReport, ColumnType, CounterExample, Hint, Operation, Reason, TokenCount,
+};
+use super::source;
+use super::tally::{Tally, Wanted};
+
+#[derive(Default)]
+pub(super) struct Column {
+    kind: ColumnType,
+    mark: Mark,
+    empty_cells: u64,
+    tally: Tally,
+    /// Null words, which are nulls only if the column is otherwise numeric.
+    null_tokens: Vec<TokenCount>,
+    nan: u64,
+    infinite: u64,
+    /// Numbers with spaces around them.
+    spaced: u64,
+    text_because: Option<CounterExample>,
+    is_zero_padded: bool,
+    has_other_than_boolean: bool,
+    /// Bit `n` is set when a number with `n` decimals was seen.
+    scales: u64,
+    first_marked: Option<CounterExample>,
+}
+
+/// The decimal mark of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Mark {
+    #[default]
+    Point,
+    Comma,
+    /// Either is possible until the first number has one: a file split at semicolons.
+    Undecided,
+}
+
+impl Column {
+    pub(super) fn new(mark: Mark) -> Self {
+        Self {
+            mark,
+            ..Self::default()
+        }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, cell: &[u8], wanted: Wanted, line: &impl Fn() -> u64) {
+        if cell.is_empty() {
+            self.empty_cells += 1;
+        } else if self.kind == ColumnType::Text {
+            self.push_text(cell);
+        } else if let Some(number) = number::parse(cell, self.mark.byte()) {
+            self.push_number(number, wanted, line);
+        } else {
+            self.push_odd(cell, wanted, line);
+        }
+    }
+
+    /// A cell that a short row does not have.
+    pub(super) fn push_missing(&mut self) {
+        self.empty_cells += 1;
+    }
+
+    pub(super) fn is_numeric(&self) -> bool {
+        self.kind != ColumnType::Text && self.tally.count > 0
+    }
+
+    pub(super) fn decimal_mark(&self) -> Option<(Mark, u64)> {
+        let first = self.first_marked.as_ref().filter(|_| self.is_numeric())?;
+        Some((self.mark, first.line))
+    }
+
+    /// Every decimal mark has three digits behind it, as a separator of thousands would.
+    pub(super) fn may_separate_thousands(&self) -> bool {
+        self.first_marked.is_some() && self.scales & !1 == 1 << 3
+    }
+
+    pub(super) fn has_spaced_numbers(&self) -> bool {
+        self.is_numeric() && self.spaced > 0
+    }
+
+    pub(super) fn has_non_finite(&self) -> bool {
+        self.is_numeric() && self.nan + self.infinite > 0
+    }
+
+    /// Turns the column into text rather than give numbers that may be a thousand times too small.
+    pub(super) fn refuse_mark(&mut self) {
+        self.kind = ColumnType::Text;
+        self.text_because = self.first_marked.take();
+    }
+
+    pub(super) fn report(
+        mut self,
+        name: String,
+        index: usize,
+        rows: u64,
+        operations: &[Operation],
+    ) -> ColumnReport {
+        let kind = self.final_kind();
+        let mut report = ColumnReport {
+            name,
+            index,
+            kind,
+            hints: self.hints(kind),
+            text_because: self.text_because.take(),
+            null_tokens: Vec::new(),
+            nan: 0,
+            infinite: 0,
+            count: None,
+            nulls: None,
+            sum: None,
+            average: None,
+            min: None,
+            max: None,
+            stddev: None,
+        };
+        let is_numeric = self.is_numeric();
+        if is_numeric {
+            report.null_tokens = std::mem::take(&mut self.null_tokens);
+            report.nan = self.nan;
+            report.infinite = self.infinite;
+        }
+        let token_count: u64 = report.null_tokens.iter().map(|token| token.count).sum();
+        for operation in operations {
+            self.answer(*operation, &mut report, rows, token_count, is_numeric);
+        }
+        report
+    }
+
+    fn answer(
+        &self,
+        operation: Operation,
+        report: &mut ColumnReport,
+        rows: u64,
+        token_count: u64,
+        is_numeric: bool,
+    ) {
+        let tally = Some(&self.tally).filter(|_| is_numeric);
+        match operation {
+            Operation::Count => {
+                let count = tally.map_or(rows - self.empty_cells, |tally| tally.count);
+                report.count = Some(exact_count(count));
+            }
+            Operation::Nulls => report.nulls = Some(exact_count(self.empty_cells + token_count)),
+            Operation::Sum => report.sum = tally.map(Tally::sum),
+            Operation::Average => report.average = tally.and_then(Tally::average),
+            Operation::Min => report.min = tally.and_then(Tally::min),
+            Operation::Max => report.max = tally.and_then(Tally::max),
+            Operation::Stddev => report.stddev = tally.and_then(Tally::stddev),
+        }
+    }
+
+    fn final_kind(&self) -> ColumnType {
+        let has_words = !self.null_tokens.is_empty() || self.nan > 0 || self.infinite > 0;
+        // Words that would be nulls among numbers are text where there is no number.
+        if self.kind == ColumnType::Empty && has_words {
+            ColumnType::Text
+        } else {
+            self.kind
+        }
+    }
+
+    fn hints(&self, kind: ColumnType) -> Vec<Hint> {
+        let can_be_boolean = matches!(kind, ColumnType::Integer | ColumnType::Text);
+        let is_boolean_like = can_be_boolean
+            && !self.has_other_than_boolean
+            && self.null_tokens.is_empty()
+            && self.nan + self.infinite == 0;
+        let hints = [
+            (self.is_zero_padded, Hint::ZeroPadded),
+            (is_boolean_like, Hint::BooleanLike),
+        ];
+        hints
+            .into_iter()
+            .filter(|(applies, _)| *applies)
+            .map(|(_, hint)| hint)
+            .collect()
+    }
+
+    #[inline]
+    fn push_number(&mut self, number: Number, wanted: Wanted, line: &impl Fn() -> u64) {
+        let kind = match number {
+            Number::Integer(decimal) => {
+                self.has_other_than_boolean |= !matches!(decimal.mantissa, 0 | 1);
+                ColumnType::Integer
+            }
+            Number::Fraction(decimal) => {
+                self.scales |= 1 << decimal.scale;
+                ColumnType::Decimal
+            }
+            Number::Inexact(_) => ColumnType::Float,
+        };
+        self.kind = self.kind.max(kind);
+        self.tally.add(number, wanted, line);
+    }
+
+    fn push_text(&mut self, cell: &[u8]) {
+        if is_blank(cell) {
+            self.empty_cells += 1;
+        } else if !self.has_other_than_boolean {
+            self.has_other_than_boolean = !is_boolean_word(cell);
+        }
+    }
+
+    /// Everything that is neither a plain number nor empty, in a column that is not text yet.
+    #[cold]
+    fn push_odd(&mut self, cell: &[u8], wanted: Wanted, line: &impl Fn() -> u64) {
+        let word = cell.trim_ascii();
+        if let Some(number) = number::parse(word, self.mark.byte()) {
+            self.spaced += 1;
+            self.push_number(number, wanted, line);
+        } else if word.is_empty() {
+            self.empty_cells += 1;
+        } else if is_null_token(word) {
+            self.count_null_token(word);
+        } else if is_nan(word) {
+            self.nan += 1;
+        } else if is_infinite(word) {
+            self.infinite += 1;
+        } else if let Some(number) = self.decide_mark(word, line) {
+            self.push_number(number, wanted, line);
+        } else {
+            self.become_text(word, line());
+        }
+    }
+
+    fn decide_mark(&mut self, word: &[u8], line: &impl Fn() -> u64) -> Option<Number> {
+        if self.mark != Mark::Undecided {
+            return None;
+        }
+        let (mark, number) = [Mark::Comma, Mark::Point]
+            .into_iter()
+            .find_map(|mark| Some((mark, number::parse(word, mark.byte())?)))?;
+        self.mark = mark;
+        self.first_marked = Some(counter_example(word, line(), Reason::AmbiguousMark));
+        Some(number)
+    }
+
+    fn become_text(&mut self, word: &[u8], line: u64) {
+        let marks = [Mark::Point, Mark::Comma].map(Mark::byte);
+        self.is_zero_padded = marks.iter().any(|mark| number::is_zero_padded(word, *mark));
+        let reason = if self.is_zero_padded {
+            Reason::LeadingZero
+        } else {
+            Reason::NotANumber
+        };
+        if self.is_zero_padded || self.tally.count > 0 {
+            self.text_because = Some(counter_example(word, line, reason));
+        }
+        self.has_other_than_boolean |= self.tally.count > 0 || !is_boolean_word(word);
+        self.kind = ColumnType::Text;
+    }
+
+    fn count_null_token(&mut self, word: &[u8]) {
+        let token = source::decode(word);
+        match self.null_tokens.iter_mut().find(|seen| seen.token == token) {
+            Some(seen) => seen.count += 1,
+            None => self.null_tokens.push(TokenCount { token, count: 1 }),
+        }
+    }
+}
+
+impl Mark {
+    fn byte(self) -> u8 {
+        match self {
+            Self::Point => b'.',
+            Self::Comma => b',',
+            // A digit is never found where a mark is looked for, so nothing matches this.
+            Self::Undecided => b'0',
+        }
+    }
+}
+
+/// Cells and names are shown up to this many characters.
+const MAX_SHOWN_CHARS: usize = 80;
+
+pub(super) fn shown(cell: &[u8]) -> String {
+    // Decoding a whole huge cell for its first characters would be waste.
+    let head = cell.get(..MAX_SHOWN_CHARS * 4 + 4).unwrap_or(cell);
+    let text = source::decode(head);
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+fn counter_example(cell: &[u8], line: u64, reason: Reason) -> CounterExample {
+    CounterExample {
+        line,
+        value: shown(cell),
+        reason,
+    }
+}
+
+fn exact_count(count: u64) -> report::Number {
+    report::Number::exact(exact::from_count(count))
+}
+
+fn is_one_of(word: &[u8], words: &[&str]) -> bool {
+    words
+        .iter()
+        .any(|other| word.eq_ignore_ascii_case(other.as_bytes()))
+}
+
+/// Spaces only, which is as good as empty in a column of any type.
+#[inline]
+fn is_blank(cell: &[u8]) -> bool {
+    cell.first().is_some_and(u8::is_ascii_whitespace) && cell.trim_ascii_start().is_empty()
+}
+
+fn is_null_token(word: &[u8]) -> bool {
+    is_one_of(word, &["na", "n/a", "#n/a", "null", "none", "nil", "-"])
+}
+
+fn is_nan(word: &[u8]) -> bool {
+    is_one_of(word, &["nan", "+nan", "-nan"])
+}
+
+fn is_infinite(word: &[u8]) -> bool {
+    is_one_of(
+        word,
+        &["inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"],
+    )
+}
+
+fn is_boolean_word(word: &[u8]) -> bool {
+    is_one_of(word, &["y", "n", "yes", "no", "t", "f", "true", "false"])
+}

@@ -1,0 +1,314 @@
+//! Cuts the input into records with `csv_core`, the parser inside the `csv` crate.
+//!
+//! It is driven directly because `csv::Reader` hides what honest answers need: the raw bytes of a
+//! record (to count physical lines and find stray quotes), a bound on its length before memory is
+//! spent on it, and whether the file ended inside a quote.
+
+use std::cell::Cell;
+
+use csv_core::ReadRecordResult;
+use memchr::{memchr, memchr_iter};
+
+use super::Error;
+use super::report::LineEnds;
+use super::source::Source;
+
+pub(super) const MAX_RECORD_BYTES: usize = 16 << 20;
+pub(super) const MAX_FIELDS: usize = 1 << 16;
+/// Also how often a scan looks at its observer.
+const WINDOW_BYTES: usize = 128 << 10;
+
+pub(super) struct Records {
+    source: Source,
+    source_ended: bool,
+    parser: csv_core::Reader,
+    delimiter: u8,
+    /// The record being read and what follows it; bytes from `filled` on are stale.
+    window: Vec<u8>,
+    filled: usize,
+    record_start: usize,
+    record_len: usize,
+    /// Where the parser goes on.
+    next: usize,
+    /// Fields without their quotes, one after the other, and where each ends.
+    unquoted: Vec<u8>,
+    ends: Vec<usize>,
+    field_count: usize,
+    newline: u8,
+    /// A position in the window and its physical line, moved on only when a line is asked for.
+    line_mark: Cell<(usize, u64)>,
+    pub(super) refills: u64,
+    pub(super) line_ends: LineEnds,
+    pub(super) blank_lines: u64,
+    /// The line of a quote that was still open at the end of the file.
+    pub(super) unterminated: Option<u64>,
+}
+
+impl Records {
+    /// Reads the first window, for [`Self::sample`].
+    pub(super) fn new(source: Source) -> Result<Self, Error> {
+        let mut records = Self {
+            source,
+            source_ended: false,
+            parser: csv_core::Reader::new(),
+            delimiter: b',',
+            window: vec![0; WINDOW_BYTES],
+            filled: 0,
+            record_start: 0,
+            record_len: 0,
+            next: 0,
+            unquoted: vec![0; 4096],
+            ends: vec![0; 64],
+            field_count: 0,
+            newline: b'\n',
+            line_mark: Cell::new((0, 1)),
+            refills: 0,
+            line_ends: LineEnds::default(),
+            blank_lines: 0,
+            unterminated: None,
+        };
+        while records.filled < WINDOW_BYTES && records.refill()? {}
+        Ok(records)
+    }
+
+    /// The start of the file, and whether that is all of it.
+    pub(super) fn sample(&self) -> (&[u8], bool) {
+        (
+            self.window.get(..self.filled).unwrap_or_default(),
+            self.source_ended,
+        )
+    }
+
+    /// Starts behind `prelude_len` bytes that are not records.
+    pub(super) fn start(&mut self, prelude_len: usize, delimiter: u8, newline: u8) {
+        self.next = prelude_len;
+        self.delimiter = delimiter;
+        self.newline = newline;
+        self.parser = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+    }
+
+    /// Moves to the next record; `false` at the end.
+    pub(super) fn advance(&mut self) -> Result<bool, Error> {
+        if !self.skip_blank_lines()? {
+            return Ok(false);
+        }
+        self.field_count = 0;
+        let mut unquoted_len = 0;
+        let mut is_input_over = false;
+        loop {
+            // Outside quotes a line end changes nothing at the end of the file; inside it does not
+            // end the record, which is the only way to ask this parser where it stands.
+            let input = match is_input_over {
+                true => b"\n",
+                false => self.window.get(self.next..self.filled).unwrap_or_default(),
+            };
+            let (result, read_len, written_len, field_count) = self.parser.read_record(
+                input,
+                self.unquoted.get_mut(unquoted_len..).unwrap_or_default(),
+                self.ends.get_mut(self.field_count..).unwrap_or_default(),
+            );
+            self.next += if is_input_over { 0 } else { read_len };
+            unquoted_len += written_len;
+            self.field_count += field_count;
+            match result {
+                ReadRecordResult::Record => return self.end_record().map(|()| true),
+                ReadRecordResult::OutputFull => self.unquoted.resize(self.unquoted.len() * 2, 0),
+                ReadRecordResult::OutputEndsFull => self.grow_ends()?,
+                ReadRecordResult::InputEmpty if !is_input_over => is_input_over = !self.refill()?,
+                ReadRecordResult::InputEmpty | ReadRecordResult::End => {
+                    self.unterminated = Some(self.quote_line());
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    pub(super) fn field_count(&self) -> usize {
+        self.field_count
+    }
+
+    /// `None` behind the last field of this record.
+    #[inline]
+    pub(super) fn field(&self, index: usize) -> Option<&[u8]> {
+        let ends = self.ends.get(..self.field_count)?;
+        let end = *ends.get(index)?;
+        let start = if index == 0 { 0 } else { *ends.get(index - 1)? };
+        self.unquoted.get(start..end)
+    }
+
+    pub(super) fn fields(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.field_count).map_while(|index| self.field(index))
+    }
+
+    /// The physical line, from 1, on which this record starts.
+    pub(super) fn line(&self) -> u64 {
+        let (mark, mark_line) = self.line_mark.get();
+        let passed = self.window.get(mark..self.record_start).unwrap_or_default();
+        let line = mark_line + self.count_lines(passed);
+        self.line_mark.set((self.record_start, line));
+        line
+    }
+
+    /// A quote inside an unquoted field, or something other than a delimiter after a closing one.
+    pub(super) fn has_stray_quote(&self) -> bool {
+        let raw_end = self.record_start + self.record_len;
+        let raw = self
+            .window
+            .get(self.record_start..raw_end)
+            .unwrap_or_default();
+        memchr(b'"', raw).is_some() && !is_well_quoted(raw, self.delimiter)
+    }
+
+    pub(super) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    fn skip_blank_lines(&mut self) -> Result<bool, Error> {
+        loop {
+            self.record_start = self.next;
+            match self.peek()? {
+                None => return Ok(false),
+                Some(b'\n') => self.next += 1,
+                Some(b'\r') => {
+                    self.next += 1;
+                    self.skip_line_feed()?;
+                }
+                Some(_) => return Ok(true),
+            }
+            self.blank_lines += 1;
+        }
+    }
+
+    fn end_record(&mut self) -> Result<(), Error> {
+        let last = self
+            .next
+            .checked_sub(1)
+            .and_then(|last| self.window.get(last))
+            .copied();
+        // Absent where the record was ended by the end of the file.
+        let terminator = last.filter(|byte| matches!(byte, b'\n' | b'\r'));
+        self.record_len = self.next - self.record_start - usize::from(terminator.is_some());
+        match terminator {
+            None => {}
+            Some(b'\r') if self.skip_line_feed()? => self.line_ends.crlf += 1,
+            Some(b'\r') => self.line_ends.cr += 1,
+            Some(_) => self.line_ends.lf += 1,
+        }
+        Ok(())
+    }
+
+    fn skip_line_feed(&mut self) -> Result<bool, Error> {
+        let is_next = self.peek()? == Some(b'\n');
+        self.next += usize::from(is_next);
+        Ok(is_next)
+    }
+
+    #[inline]
+    fn peek(&mut self) -> Result<Option<u8>, Error> {
+        if self.next == self.filled && !self.refill()? {
+            return Ok(None);
+        }
+        Ok(self.window.get(self.next).copied())
+    }
+
+    /// Keeps the record being read whole in the window; `false` at the end of the file.
+    fn refill(&mut self) -> Result<bool, Error> {
+        if self.source_ended {
+            return Ok(false);
+        }
+        self.drop_read_records();
+        if self.filled == self.window.len() {
+            self.grow_window()?;
+        }
+        let len = self
+            .source
+            .read(self.window.get_mut(self.filled..).unwrap_or_default())?;
+        self.filled += len;
+        self.refills += 1;
+        self.source_ended = len == 0;
+        Ok(!self.source_ended)
+    }
+
+    fn drop_read_records(&mut self) {
+        let line = self.line();
+        self.window.copy_within(self.record_start..self.filled, 0);
+        self.filled -= self.record_start;
+        self.next -= self.record_start;
+        self.record_start = 0;
+        self.line_mark.set((0, line));
+    }
+
+    fn grow_window(&mut self) -> Result<(), Error> {
+        if self.window.len() >= MAX_RECORD_BYTES {
+            let (line, quote_line) = (self.line(), self.quote_line());
+            return Err(Error::RecordTooLong {
+                line,
+                quote_line,
+                max_bytes: MAX_RECORD_BYTES,
+            });
+        }
+        self.window.resize(self.window.len() * 2, 0);
+        Ok(())
+    }
+
+    fn grow_ends(&mut self) -> Result<(), Error> {
+        if self.ends.len() >= MAX_FIELDS {
+            return Err(Error::TooManyFields {
+                line: self.line(),
+                max_fields: MAX_FIELDS,
+            });
+        }
+        self.ends.resize(self.ends.len() * 2, 0);
+        Ok(())
+    }
+
+    /// The line on which the field being read starts.
+    fn quote_line(&self) -> u64 {
+        let read = self
+            .ends
+            .get(..self.field_count)
+            .and_then(<[usize]>::last)
+            .copied();
+        let fields_before = self.unquoted.get(..read.unwrap_or(0)).unwrap_or_default();
+        self.line() + self.count_lines(fields_before)
+    }
+
+    fn count_lines(&self, bytes: &[u8]) -> u64 {
+        memchr_iter(self.newline, bytes).count() as u64
+    }
+}
+
+fn is_well_quoted(mut raw: &[u8], delimiter: u8) -> bool {
+    loop {
+        let rest = match raw {
+            [b'"', quoted @ ..] => match after_closing_quote(quoted) {
+                Some(rest) => rest,
+                None => return false,
+            },
+            bare => {
+                let len = memchr(delimiter, bare).unwrap_or(bare.len());
+                let Some((field, rest)) = bare.split_at_checked(len) else {
+                    return false;
+                };
+                if memchr(b'"', field).is_some() {
+                    return false;
+                }
+                rest
+            }
+        };
+        match rest {
+            [] => return true,
+            [byte, following @ ..] if *byte == delimiter => raw = following,
+            _ => return false,
+        }
+    }
+}
+
+fn after_closing_quote(mut quoted: &[u8]) -> Option<&[u8]> {
+    loop {
+        match quoted.get(memchr(b'"', quoted)? + 1..)? {
+            [b'"', rest @ ..] => quoted = rest,
+            rest => return Some(rest),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Adds up the numbers of one column in constant memory, exactly wherever that is possible.
+//!
+//! A column of decimals has one `i128` sum for each number of decimals seen, so adding a cell is
+//! one checked addition and no rounding. A sum that would overflow is moved to a big integer.
+
+use std::cmp::Ordering;
+
+use num_bigint::BigInt;
+
+use super::exact::{self, BigDecimal};
+use super::number::{Decimal, MAX_DIGITS, Number};
+use super::report::{self, Operation};
+
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) count: u64,
+    /// The sum of all numbers with `index` decimals.
+    sums: Vec<i128>,
+    /// What no longer fitted into `sums`, with [`MAX_DIGITS`] decimals.
+    overflow: BigInt,
+    inexact: Compensated,
+    inexact_count: u64,
+    extremes: Option<(Extreme, Extreme)>,
+    spread: Welford,
+}
+
+/// Work that costs time for each cell, so it is done only when asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    extremes: bool,
+    spread: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Extreme {
+    number: Number,
+    line: u64,
+}
+
+impl Wanted {
+    pub(super) fn by(operations: &[Operation]) -> Self {
+        let has = |operation| operations.contains(&operation);
+        Self {
+            extremes: has(Operation::Min) || has(Operation::Max),
+            spread: has(Operation::Stddev),
+        }
+    }
+}
+
+impl Tally {
+    #[inline]
+    pub(super) fn add(&mut self, number: Number, wanted: Wanted, line: impl Fn() -> u64) {
+        self.count += 1;
+        match number {
+            Number::Integer(decimal) | Number::Fraction(decimal) => self.add_exact(decimal),
+            Number::Inexact(value) => {
+                self.inexact.add(value);
+                self.inexact_count += 1;
+            }
+        }
+        if wanted.extremes {
+            self.stretch(number, line);
+        }
+        if wanted.spread {
+            self.spread.add(number.to_f64());
+        }
+    }
+
+    #[inline]
+    fn add_exact(&mut self, decimal: Decimal) {
+        match self.sums.get_mut(usize::from(decimal.scale)) {
+            Some(sum) => match sum.checked_add(decimal.mantissa) {
+                Some(grown) => *sum = grown,
+                None => self.spill(decimal),
+            },
+            None => {
+                self.sums.resize(usize::from(decimal.scale) + 1, 0);
+                self.add_exact(decimal);
+            }
+        }
+    }
+
+    #[cold]
+    fn spill(&mut self, decimal: Decimal) {
+        if let Some(sum) = self.sums.get_mut(usize::from(decimal.scale)) {
+            let full = std::mem::replace(sum, decimal.mantissa);
+            self.overflow += scaled_up(full, decimal.scale.into());
+        }
+    }
+
+    fn stretch(&mut self, number: Number, line: impl Fn() -> u64) {
+        let Some((min, max)) = &mut self.extremes else {
+            let first = Extreme {
+                number,
+                line: line(),
+            };
+            self.extremes = Some((first, first));
+            return;
+        };
+        if number.compare(min.number) == Ordering::Less {
+            *min = Extreme {
+                number,
+                line: line(),
+            };
+        } else if number.compare(max.number) == Ordering::Greater {
+            *max = Extreme {
+                number,
+                line: line(),
+            };
+        }
+    }
+
+    pub(super) fn sum(&self) -> report::Number {
+        if self.inexact_count == 0 {
+            return report::Number::exact(self.exact_sum().to_value());
+        }
+        report::Number::inexact(
+            exact::from_f64(self.sum_f64()),
+            "compensated (Neumaier) in f64",
+        )
+    }
+
+    /// `None` without numbers.
+    pub(super) fn average(&self) -> Option<report::Number> {
+        if self.count == 0 {
+            return None;
+        }
+        if self.inexact_count == 0 {
+            return Some(self.exact_sum().divided_by(self.count));
+        }
+        let average = self.sum_f64() / self.count as f64;
+        let method = "compensated (Neumaier) sum / count in f64";
+        Some(report::Number::inexact(exact::from_f64(average), method))
+    }
+
+    pub(super) fn min(&self) -> Option<report::Number> {
+        self.extremes.map(|(min, _)| self.extreme(min))
+    }
+
+    pub(super) fn max(&self) -> Option<report::Number> {
+        self.extremes.map(|(_, max)| self.extreme(max))
+    }
+
+    /// `None` for fewer than two numbers.
+    pub(super) fn stddev(&self) -> Option<report::Number> {
+        let variance = self.spread.sample_variance()?;
+        let method = "Welford in f64, divided by count - 1";
+        Some(report::Number::inexact(
+            exact::from_f64(variance.sqrt()),
+            method,
+        ))
+    }
+
+    pub(super) fn has_inexact(&self) -> bool {
+        self.inexact_count > 0
+    }
+
+    fn exact_sum(&self) -> BigDecimal {
+        let scaled = self
+            .sums
+            .iter()
+            .zip(0..)
+            .map(|(sum, scale)| scaled_up(*sum, scale));
+        BigDecimal::new(scaled.sum::<BigInt>() + &self.overflow, MAX_DIGITS)
+    }
+
+    fn sum_f64(&self) -> f64 {
+        let mut total = self.inexact;
+        total.add(self.exact_sum().to_f64());
+        total.value()
+    }
+
+    fn extreme(&self, extreme: Extreme) -> report::Number {
+        let value = match extreme.number {
+            Number::Integer(decimal) | Number::Fraction(decimal) => {
+                BigDecimal::new(decimal.mantissa.into(), decimal.scale.into()).to_value()
+            }
+            Number::Inexact(value) => exact::from_f64(value),
+        };
+        let mut number = match self.has_inexact() {
+            false => report::Number::exact(value),
+            true => report::Number::inexact(value, "compared in f64"),
+        };
+        number.line = Some(extreme.line);
+        number
+    }
+}
+
+/// To [`MAX_DIGITS`] decimals, so that sums of all scales can be added.
+fn scaled_up(sum: i128, scale: u32) -> BigInt {
+    BigInt::from(sum) * BigInt::from(10).pow(MAX_DIGITS - scale)
+}
+
+impl Number {
+    fn to_f64(self) -> f64 {
+        match self {
+            Self::Integer(decimal) | Self::Fraction(decimal) => decimal.to_f64(),
+            Self::Inexact(value) => value,
+        }
+    }
+
+    fn compare(self, other: Self) -> Ordering {
+        match (self, other) {
+            (
+                Self::Integer(left) | Self::Fraction(left),
+                Self::Integer(right) | Self::Fraction(right),
+            ) => left.compare(right),
+            (left, right) => left.to_f64().total_cmp(&right.to_f64()),
+        }
+    }
+}
+
+/// Neumaier's sum: carries the rounding error of each addition along.
+#[derive(Debug, Clone, Copy, Default)]
+struct Compensated {
+    sum: f64,
+    error: f64,
+}
+
+impl Compensated {
+    fn add(&mut self, value: f64) {
+        let sum = self.sum + value;
+        self.error += if self.sum.abs() >= value.abs() {
+            (self.sum - sum) + value
+        } else {
+            (value - sum) + self.sum
+        };
+        self.sum = sum;
+    }
+
+    fn value(self) -> f64 {
+        self.sum + self.error
+    }
+}
+
+/// Variance in one pass; the textbook difference of squares cancels to nonsense.
+#[derive(Debug, Clone, Copy, Default)]
+struct Welford {
+    count: u64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Welford {
+    fn add(&mut self, value: f64) {
+        self.count += 1;
+        let distance = value - self.mean;
+        self.mean += distance / self.count as f64;
+        self.squares += distance * (value - self.mean);
+    }
+
+    fn sample_variance(self) -> Option<f64> {
+        (self.count > 1).then(|| self.squares / (self.count - 1) as f64)
+    }
+}

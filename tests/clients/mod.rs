@@ -1,0 +1,217 @@
+//! The official client SDKs against our servers, over standard streams: connect in every way each
+//! SDK can, list, call, see progress, cancel. A server that only satisfies our own tests would not
+//! be worth much to anyone.
+//!
+//! The SDKs are installed once under the target folder from the pinned lists beside this file,
+//! never into the source tree. Where Node or Python is missing the test says so and passes.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test says what it did and what it left out"
+)]
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result, bail, ensure};
+
+const MIN_NODE_MAJOR: u32 = 20;
+const MIN_PYTHON_MINOR: u32 = 10;
+
+#[test]
+fn typescript_v1_drives_the_calculator() -> Result<()> {
+    typescript("v1.mjs", "mcp-calculator", None)
+}
+
+#[test]
+fn typescript_v1_drives_csv() -> Result<()> {
+    typescript("v1.mjs", "mcp-csv", Some("typescript-v1"))
+}
+
+#[test]
+fn typescript_v2_drives_the_calculator() -> Result<()> {
+    typescript("v2.mjs", "mcp-calculator", None)
+}
+
+#[test]
+fn typescript_v2_drives_csv() -> Result<()> {
+    typescript("v2.mjs", "mcp-csv", Some("typescript-v2"))
+}
+
+#[test]
+fn python_drives_the_calculator() -> Result<()> {
+    python("mcp-calculator", None)
+}
+
+#[test]
+fn python_drives_csv() -> Result<()> {
+    python("mcp-csv", Some("python"))
+}
+
+fn typescript(script: &str, server: &str, data: Option<&str>) -> Result<()> {
+    let Some(folder) = node_packages()? else {
+        return Ok(());
+    };
+    let mut node = Command::new("node");
+    drive(node.arg(folder.join(script)), server, data)
+}
+
+fn python(server: &str, data: Option<&str>) -> Result<()> {
+    let Some(interpreter) = python_packages()? else {
+        return Ok(());
+    };
+    let mut python = Command::new(interpreter);
+    drive(python.arg(sources().join("py/client.py")), server, data)
+}
+
+/// Runs a client script on a server. The scripts end by themselves: each of their steps has a
+/// deadline.
+fn drive(client: &mut Command, server: &str, data: Option<&str>) -> Result<()> {
+    client.arg(built(server)?);
+    if let Some(name) = data {
+        client.arg(data_folder(name)?);
+    }
+    let output = client.output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    print!("{said}");
+    ensure!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    ensure!(said.contains("ok "), "the client did nothing");
+    Ok(())
+}
+
+/// The folder holding the scripts and, installed, what they import.
+fn node_packages() -> Result<Option<PathBuf>> {
+    if !is_present("node", &["--version"], "v", MIN_NODE_MAJOR) {
+        eprintln!("skipped: this test needs Node {MIN_NODE_MAJOR} or newer on the PATH");
+        return Ok(None);
+    }
+    let folder = installation("ts")?;
+    let _only_one = lock(&folder)?;
+    for entry in fs::read_dir(sources().join("ts"))? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), folder.join(entry.file_name()))?;
+        }
+    }
+    let wanted = fs::read_to_string(folder.join("package-lock.json"))?;
+    install_once(&folder, &wanted, || {
+        let npm = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+        run(Command::new("npm").args(npm).current_dir(&folder))
+    })?;
+    Ok(Some(folder))
+}
+
+/// The interpreter of a virtual environment with the SDK in it.
+fn python_packages() -> Result<Option<PathBuf>> {
+    if !is_present("python3", &["--version"], "Python 3.", MIN_PYTHON_MINOR)
+        || run(Command::new("python3").args(["-c", "import venv, ensurepip"])).is_err()
+    {
+        eprintln!(
+            "skipped: this test needs Python 3.{MIN_PYTHON_MINOR} or newer with its venv module"
+        );
+        return Ok(None);
+    }
+    let folder = installation("py")?;
+    let _only_one = lock(&folder)?;
+    let interpreter = folder.join("venv/bin/python");
+    let requirements = sources().join("py/requirements.txt");
+    install_once(&folder, &fs::read_to_string(&requirements)?, || {
+        run(Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(folder.join("venv")))?;
+        let pip = [
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--requirement",
+        ];
+        run(Command::new(&interpreter).args(pip).arg(&requirements))
+    })?;
+    Ok(Some(interpreter))
+}
+
+/// Whether a program's version line has at least this number after the prefix.
+fn is_present(program: &str, arguments: &[&str], prefix: &str, at_least: u32) -> bool {
+    let Ok(Output { stdout, .. }) = Command::new(program).args(arguments).output() else {
+        return false;
+    };
+    let version = String::from_utf8_lossy(&stdout);
+    let number = version
+        .strip_prefix(prefix)
+        .and_then(|rest| rest.split('.').next());
+    number
+        .and_then(|number| number.trim().parse().ok())
+        .is_some_and(|found: u32| found >= at_least)
+}
+
+/// Installs unless the very same list was installed before.
+fn install_once(folder: &Path, list: &str, install: impl FnOnce() -> Result<()>) -> Result<()> {
+    let stamp = folder.join("installed");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
+        return Ok(());
+    }
+    install().context("cannot install the official SDK; is the network reachable?")?;
+    fs::write(stamp, list)?;
+    Ok(())
+}
+
+/// Tests run at the same time, in threads or processes; one installs, the others wait.
+fn lock(folder: &Path) -> Result<File> {
+    let file = File::create(folder.join("lock"))?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// A folder with one small file to analyse, and the same file beside it, out of the server's reach.
+fn data_folder(client: &str) -> Result<PathBuf> {
+    let folder = installation("data")?.join(client).join("served");
+    fs::create_dir_all(&folder)?;
+    for path in [folder.join("numbers.csv"), folder.join("../numbers.csv")] {
+        fs::write(path, "item,amount\npen,1.5\nbook,2.25\n")?;
+    }
+    Ok(folder)
+}
+
+/// The server's binary, built now if it is not up to date.
+fn built(server: &str) -> Result<PathBuf> {
+    run(Command::new(env!("CARGO"))
+        .args(["build", "--package", server])
+        .current_dir(sources()))?;
+    let file = format!("{server}{}", std::env::consts::EXE_SUFFIX);
+    Ok(target_folder()?.join("debug").join(file))
+}
+
+fn installation(name: &str) -> Result<PathBuf> {
+    let folder = target_folder()?.join("real-clients").join(name);
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// This test runs from `<target>/debug/deps`.
+fn target_folder() -> Result<PathBuf> {
+    let test = std::env::current_exe()?;
+    Ok(test
+        .ancestors()
+        .nth(3)
+        .context("a test binary lies in the target folder")?
+        .to_owned())
+}
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("clients")
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let output = command.output()?;
+    if !output.status.success() {
+        bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! What is measured: our servers, the same two tools on the official SDK, and the floors. Each peer
+//! is a workspace of its own under `tests/bench/`, built here, so nothing has to be installed.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::workspace::{Profile, Workspace, run as run_command};
+
+pub(crate) const NAMES: &[&str] = &[
+    "calculator",
+    "echo",
+    "rmcp",
+    "floor-blocking",
+    "floor-inline",
+];
+
+const STATEFUL: &str = "2025-11-25";
+pub(crate) const MODERN: &str = "2026-07-28";
+const ALL: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", STATEFUL, MODERN];
+
+#[derive(Clone)]
+pub(crate) struct Subject {
+    pub(crate) name: &'static str,
+    pub(crate) command: Vec<String>,
+    pub(crate) revisions: &'static [&'static str],
+    /// Has `calculate_sum {a, b}` answering `{"sum": …}`.
+    pub(crate) sums: bool,
+    /// Has `echo {message}`.
+    pub(crate) echoes: bool,
+}
+
+/// Builds the subjects asked for. One that cannot be built is skipped, with the reason, and the
+/// others are still measured.
+pub(crate) fn prepare(
+    workspace: &Workspace,
+    wanted: impl Fn(&str) -> bool,
+) -> (Vec<Subject>, Vec<(String, String)>) {
+    let (mut subjects, mut skipped) = (Vec::new(), Vec::new());
+    for name in NAMES.iter().filter(|name| wanted(name)) {
+        match build(workspace, name) {
+            Ok(subject) => subjects.push(subject),
+            Err(error) => skipped.push(((*name).to_owned(), format!("{error:#}"))),
+        }
+    }
+    (subjects, skipped)
+}
+
+fn build(workspace: &Workspace, name: &'static str) -> Result<Subject> {
+    let both = [STATEFUL, MODERN].as_slice();
+    let one = [STATEFUL].as_slice();
+    let subject = |command, revisions, sums, echoes| Subject {
+        name,
+        command,
+        revisions,
+        sums,
+        echoes,
+    };
+    Ok(match name {
+        "calculator" => subject(calculator(workspace)?, ALL, true, false),
+        "echo" => subject(peer(workspace, "ours", &[])?, both, false, true),
+        "rmcp" => subject(peer(workspace, "rmcp", &[])?, both, true, true),
+        "floor-blocking" => subject(peer(workspace, "floor", &["blocking"])?, one, true, true),
+        _ => subject(peer(workspace, "floor", &["inline"])?, one, true, true),
+    })
+}
+
+fn calculator(workspace: &Workspace) -> Result<Vec<String>> {
+    let servers = workspace.select(&["calculator".to_owned()])?;
+    workspace.build(&servers, Profile::Release)?;
+    Ok(servers
+        .iter()
+        .map(|server| shown(&workspace.binary(server, Profile::Release)))
+        .collect())
+}
+
+/// The peers share one target folder beside the workspace's: they are built once, and their
+/// features never mix with the servers'.
+fn peer(workspace: &Workspace, folder: &str, arguments: &[&str]) -> Result<Vec<String>> {
+    let manifest = workspace
+        .root
+        .join("tests/bench")
+        .join(folder)
+        .join("Cargo.toml");
+    let target = workspace.target_dir.join("bench-peers");
+    let mut cargo = workspace.cargo(&["build", "--release", "--locked", "--manifest-path"]);
+    run_command(cargo.arg(manifest).arg("--target-dir").arg(&target))?;
+    let file = format!("bench-{folder}{}", std::env::consts::EXE_SUFFIX);
+    let mut command = vec![shown(&target.join("release").join(file))];
+    command.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+    Ok(command)
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

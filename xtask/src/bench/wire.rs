@@ -1,0 +1,162 @@
+//! Requests as byte templates and replies as bytes scanned for a few marks. The driver shares two
+//! cores with the server under test, so it must cost far less than any server it measures.
+
+use std::sync::LazyLock;
+
+use memchr::memmem::{Finder, find};
+
+use super::subject::MODERN;
+
+const CLIENT: &str = r#"{"name":"bench","version":"1.0.0"}"#;
+
+/// The first request of a conversation: `initialize`, or `server/discover` where there is no
+/// handshake.
+pub(crate) fn hello(revision: &str) -> Vec<u8> {
+    let (method, params) = if revision == MODERN {
+        ("server/discover", envelope())
+    } else {
+        let params =
+            format!(r#""protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{CLIENT}"#);
+        ("initialize", params)
+    };
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"{method}\",\"params\":{{{params}}}}}\n")
+        .into_bytes()
+}
+
+pub(crate) const INITIALIZED: &[u8] =
+    b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+
+/// A `tools/call` cut at the two places that change from call to call.
+pub(crate) struct Call {
+    before_id: Vec<u8>,
+    before_value: Vec<u8>,
+    after_value: Vec<u8>,
+}
+
+impl Call {
+    /// `calculate_sum {a: value, b: 1}`
+    pub(crate) fn sum(revision: &str) -> Self {
+        Self::new(revision, "calculate_sum", r#"{"a":"#, r#","b":1}"#)
+    }
+
+    /// `echo {message: value}`
+    pub(crate) fn echo(revision: &str) -> Self {
+        Self::new(revision, "echo", r#"{"message":""#, r#""}"#)
+    }
+
+    fn new(revision: &str, tool: &str, open: &str, close: &str) -> Self {
+        let meta = if revision == MODERN {
+            format!(",{}", envelope())
+        } else {
+            String::new()
+        };
+        let head =
+            format!(r#","method":"tools/call","params":{{"name":"{tool}","arguments":{open}"#);
+        Self {
+            before_id: br#"{"jsonrpc":"2.0","id":"#.to_vec(),
+            before_value: head.into_bytes(),
+            after_value: format!("{close}{meta}}}}}\n").into_bytes(),
+        }
+    }
+
+    pub(crate) fn write(&self, id: u64, value: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.before_id);
+        out.extend_from_slice(id.to_string().as_bytes());
+        out.extend_from_slice(&self.before_value);
+        out.extend_from_slice(value);
+        out.extend_from_slice(&self.after_value);
+    }
+}
+
+fn envelope() -> String {
+    let key = "io.modelcontextprotocol";
+    format!(
+        r#""_meta":{{"{key}/protocolVersion":"{MODERN}","{key}/clientInfo":{CLIENT},"{key}/clientCapabilities":{{}}}}"#
+    )
+}
+
+/// Whether a line answers a request and does so with success.
+pub(crate) fn is_success(line: &[u8]) -> bool {
+    static RESULT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(br#""result":"#));
+    RESULT.find(line).is_some() && find(line, br#""isError":true"#).is_none()
+}
+
+/// Whether a line carries no `method`, so that it answers a request.
+pub(crate) fn is_reply(line: &[u8]) -> bool {
+    static METHOD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(br#""method":"#));
+    // A long reply begins with its envelope; its payload need not be searched.
+    METHOD.find(line.get(..256).unwrap_or(line)).is_none()
+}
+
+/// The number after the first `"id":`.
+pub(crate) fn id(line: &[u8]) -> Option<u64> {
+    static ID: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(br#""id":"#));
+    let digits = line
+        .get(ID.find(line)? + 5..)?
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit());
+    digits.fold(None, |id, digit| {
+        Some(id.unwrap_or(0) * 10 + u64::from(digit - b'0'))
+    })
+}
+
+/// Whether `calculate_sum` gave this sum in its structured content.
+pub(crate) fn has_sum(line: &[u8], sum: u64) -> bool {
+    let wanted = format!(r#""sum":{sum}"#);
+    find(line, wanted.as_bytes()).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_json_with_the_values_in_place() {
+        for revision in ["2025-11-25", MODERN] {
+            let mut line = Vec::new();
+            Call::sum(revision).write(7, b"41", &mut line);
+            let request: serde_json::Value = serde_json::from_slice(&line).unwrap();
+            assert_eq!(request["id"], 7);
+            assert_eq!(
+                request["params"]["arguments"],
+                serde_json::json!({"a": 41, "b": 1})
+            );
+            assert_eq!(request["params"].get("_meta").is_some(), revision == MODERN);
+            serde_json::from_slice::<serde_json::Value>(&hello(revision)).unwrap();
+        }
+    }
+
+    #[test]
+    fn replies_are_told_apart() {
+        for (line, reply, success, number) in [
+            (
+                r#"{"jsonrpc":"2.0","id":12,"result":{}}"#,
+                true,
+                true,
+                Some(12),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":12,"result":{"isError":true}}"#,
+                true,
+                false,
+                Some(12),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603}}"#,
+                true,
+                false,
+                Some(3),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"notifications/message"}"#,
+                false,
+                false,
+                None,
+            ),
+        ] {
+            assert_eq!(is_reply(line.as_bytes()), reply, "{line}");
+            assert_eq!(is_success(line.as_bytes()), success, "{line}");
+            assert_eq!(id(line.as_bytes()), number, "{line}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `cargo xtask test`: all tests, the documentation's examples, then the conformance checks over
+//! every server. Uses `cargo nextest` where it is installed, for its speed and clearer output.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Result, bail};
+
+use crate::conformance;
+use crate::workspace::{Profile, Workspace, run as run_command};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Folder of the official JSON Schemas, one folder for each revision
+    #[arg(long, env = "MCP_SCHEMA_DIR")]
+    schema_dir: Option<PathBuf>,
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    run_all(workspace, args.schema_dir.clone())
+}
+
+/// Runs all three parts whatever fails before, because each finds faults the others cannot.
+pub(crate) fn run_all(workspace: &Workspace, schema_dir: Option<PathBuf>) -> Result<()> {
+    // The cross-server tests drive the built binaries.
+    workspace.build(&workspace.servers, Profile::Debug)?;
+    let parts = [
+        (
+            "tests",
+            run_command(&mut tests(workspace, schema_dir.as_deref())),
+        ),
+        (
+            "doc tests",
+            run_command(&mut workspace.cargo(&["test", "--workspace", "--doc"])),
+        ),
+        ("conformance", conformance::run_all(workspace, schema_dir)),
+    ];
+    let mut failed = Vec::new();
+    for (name, outcome) in parts {
+        if let Err(error) = outcome {
+            println!("{name}: {error:#}");
+            failed.push(name);
+        }
+    }
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn tests(workspace: &Workspace, schema_dir: Option<&std::path::Path>) -> Command {
+    let mut command = if nextest_is_installed(workspace) {
+        workspace.cargo(&["nextest", "run", "--workspace", "--no-fail-fast"])
+    } else {
+        workspace.cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"])
+    };
+    if let Some(folder) = schema_dir {
+        command.env("MCP_SCHEMA_DIR", folder);
+    }
+    command
+}
+
+fn nextest_is_installed(workspace: &Workspace) -> bool {
+    let mut probe = workspace.cargo(&["nextest", "--version"]);
+    let outcome = probe.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    outcome.is_ok_and(|status| status.success())
+}
