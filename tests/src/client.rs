@@ -29,6 +29,8 @@ pub struct Client {
     pub revision: Revision,
     next_id: u64,
     inbox: Vec<Value>,
+    /// The ids of probes not answered yet.
+    probes: Vec<Value>,
     spoken: bool,
     closed: bool,
 }
@@ -50,6 +52,7 @@ impl Client {
             revision,
             next_id: FIRST_ID,
             inbox: Vec::new(),
+            probes: Vec::new(),
             spoken: false,
             closed: false,
         }
@@ -170,31 +173,43 @@ impl Client {
         if let Some(message) = self.take(&wanted) {
             return Ok(message);
         }
-        let mut wait = if self.spoken {
-            Wait::answer()
+        let patience = if self.spoken {
+            ANSWER_PATIENCE
         } else {
-            Wait::start()
+            START_PATIENCE
         };
+        let mut deadline = Instant::now() + patience;
+        let mut stall = self.spoken.then(|| Instant::now() + STALL);
+        let mut taken_bytes = self.peer.written_bytes();
+        let mut probe = None;
         loop {
-            let messages = match self.receive(wait.next()) {
-                Ok(messages) => messages,
-                Err(_) if wait.is_first() && !self.closed => {
-                    wait.probed(self.request(self.revision.harmless_method(), Value::Null));
-                    continue;
+            match self.receive(stall.unwrap_or(deadline)) {
+                Ok(messages) => self.inbox.extend(messages),
+                Err(why) if self.closed => return Err(fail(format!("{what}: {why}"))),
+                // A server that still takes input is not silent, it is busy reading.
+                Err(_) if self.peer.written_bytes() > taken_bytes => {
+                    taken_bytes = self.peer.written_bytes();
+                    deadline = Instant::now() + patience;
+                    stall = stall.map(|_| Instant::now() + STALL);
                 }
+                Err(_) if stall.take().is_some() => probe = Some(self.probe()),
                 Err(why) => return Err(fail(format!("{what}: {why}"))),
-            };
-            for message in messages {
-                if wait.is_probe(&message) {
-                    wait.shorten();
-                } else {
-                    self.inbox.push(message);
-                }
             }
             if let Some(message) = self.take(&wanted) {
                 return Ok(message);
             }
+            if probe.take_if(|id| !self.probes.contains(id)).is_some() {
+                deadline = deadline.min(Instant::now() + STALL);
+            }
         }
+    }
+
+    /// A server that is silent for a while is sent a harmless request; if it answers that one but
+    /// not the first, there is little left to wait for.
+    fn probe(&mut self) -> Value {
+        let id = self.request(self.revision.harmless_method(), Value::Null);
+        self.probes.push(id.clone());
+        id
     }
 
     /// Sends a harmless request and reads up to its answer: the connection is alive.
@@ -251,7 +266,7 @@ impl Client {
                 self.spoken = true;
                 let messages = self.watch.got(&line);
                 messages.iter().for_each(|message| self.serve(message));
-                Ok(messages)
+                Ok(self.without_probes(messages))
             }
             Incoming::Unterminated(bytes) => {
                 self.watch.got_unterminated(&bytes);
@@ -267,6 +282,15 @@ impl Client {
                     .to_owned())
             }
         }
+    }
+
+    /// Late answers to probes are nobody's business but the wait's that sent them.
+    fn without_probes(&mut self, mut messages: Vec<Value>) -> Vec<Value> {
+        messages.retain(|message| {
+            let probe = self.probes.iter().position(|id| is_answer(message, id));
+            probe.map(|probe| self.probes.remove(probe)).is_none()
+        });
+        messages
     }
 
     /// The next message without judging it: for floods, whose every message is like the others.
@@ -308,54 +332,6 @@ impl Client {
             answer["error"] = json!({"code": -32601, "message": "Method not found"});
         }
         self.peer.send(line(&answer));
-    }
-}
-
-/// How long to wait for one message. A server that is silent for a while is sent a harmless
-/// request; if it answers that one but not the first, there is little left to wait for.
-struct Wait {
-    deadline: Instant,
-    stall: Option<Instant>,
-    probe: Option<Value>,
-}
-
-impl Wait {
-    fn answer() -> Wait {
-        let now = Instant::now();
-        Wait {
-            deadline: now + ANSWER_PATIENCE,
-            stall: Some(now + STALL),
-            probe: None,
-        }
-    }
-
-    fn start() -> Wait {
-        Wait {
-            deadline: Instant::now() + START_PATIENCE,
-            stall: None,
-            probe: None,
-        }
-    }
-
-    fn next(&self) -> Instant {
-        self.stall.unwrap_or(self.deadline)
-    }
-
-    fn is_first(&self) -> bool {
-        self.stall.is_some()
-    }
-
-    fn probed(&mut self, id: Value) {
-        self.stall = None;
-        self.probe = Some(id);
-    }
-
-    fn is_probe(&self, message: &Value) -> bool {
-        self.probe.as_ref().is_some_and(|id| is_answer(message, id))
-    }
-
-    fn shorten(&mut self) {
-        self.deadline = self.deadline.min(Instant::now() + STALL);
     }
 }
 

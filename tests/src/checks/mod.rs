@@ -13,6 +13,7 @@ mod subscriptions;
 mod tools;
 mod resources;
 mod misc;
+mod notices;
 mod flow;
 
 use crate::case;
@@ -41,6 +42,7 @@ pub(crate) fn all() -> Result<impl Iterator<Item = Check>> {
         tools::CHECKS,
         resources::CHECKS,
         misc::CHECKS,
+        notices::CHECKS,
     ];
     let active = sections.into_iter().flatten().copied();
     Ok(active
