@@ -2,5 +2,7 @@
 //!
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it.
 
+#[cfg(test)]
 mod engine;
+#[cfg(test)]
 mod every_server;
