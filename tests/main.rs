@@ -3,7 +3,9 @@
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
 //! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace.
 
+#[cfg(test)]
 mod engine;
+#[cfg(test)]
 mod every_server;
 mod clients;
 mod copied;

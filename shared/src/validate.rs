@@ -79,10 +79,7 @@ impl Arguments {
             // A minimum of 0 is how unsigned types are published; parsing enforces it.
             BEYOND_TYPES.contains(&key) && !(key == "minimum" && value == 0)
         });
-        Self {
-            schema,
-            is_stricter_than_type,
-        }
+        Self { schema, is_stricter_than_type }
     }
 
     pub(crate) fn schema(&self) -> &Value {
@@ -91,11 +88,7 @@ impl Arguments {
 
     /// What is wrong with arguments that parsing would accept.
     pub(crate) fn check_before_parsing(&self, arguments: &str) -> Result<(), ToolError> {
-        if self.is_stricter_than_type {
-            self.check(arguments)
-        } else {
-            Ok(())
-        }
+        if self.is_stricter_than_type { self.check(arguments) } else { Ok(()) }
     }
 
     /// What is wrong with arguments that could not be parsed, `error` being the parser's word.
@@ -117,19 +110,13 @@ impl Arguments {
         let value: Value = serde_json::from_str(arguments).map_err(|error| {
             ToolError::new(format!("Invalid arguments: {}.", without_position(&error)))
         })?;
-        let mut checker = Checker {
-            root: &self.schema,
-            problems: Vec::new(),
-        };
+        let mut checker = Checker { root: &self.schema, problems: Vec::new() };
         checker.check(&self.schema, &value, "");
         if checker.problems.is_empty() {
             return Ok(());
         }
         checker.problems.truncate(MAX_PROBLEMS);
-        Err(ToolError::new(format!(
-            "Invalid arguments: {}.",
-            checker.problems.join("; ")
-        )))
+        Err(ToolError::new(format!("Invalid arguments: {}.", checker.problems.join("; "))))
     }
 }
 
@@ -149,15 +136,11 @@ impl<'a> Checker<'a> {
         };
         if let Some(target) = keywords.get("$ref").and_then(Value::as_str) {
             let target = self.root.pointer(target.trim_start_matches('#'));
-            target
-                .into_iter()
-                .for_each(|target| self.check(target, value, path));
+            target.into_iter().for_each(|target| self.check(target, value, path));
         }
         if !self.has_type(schema, value) {
-            return self.problem(
-                path,
-                format!("must be {}, not {}", expected(schema), quoted(value)),
-            );
+            return self
+                .problem(path, format!("must be {}, not {}", expected(schema), quoted(value)));
         }
         if !is_listed(schema, value) {
             let choices = self.choices(schema);
@@ -166,12 +149,7 @@ impl<'a> Checker<'a> {
         if !self.check_alternatives(schema, value, path) {
             return;
         }
-        for part in keywords
-            .get("allOf")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
+        for part in keywords.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             self.check(part, value, path);
         }
         match value {
@@ -217,10 +195,7 @@ impl<'a> Checker<'a> {
             if !members.contains_key(name) {
                 let property = properties.and_then(|properties| properties.get(name));
                 let wanted = property.map(expected).unwrap_or_default();
-                self.problem(
-                    &join(path, name),
-                    format!("is missing; it must be {wanted}"),
-                );
+                self.problem(&join(path, name), format!("is missing; it must be {wanted}"));
             }
         }
         for (name, value) in members {
@@ -241,13 +216,7 @@ impl<'a> Checker<'a> {
     }
 
     fn check_array(&mut self, schema: &'a Value, items: &[Value], path: &str) {
-        self.check_bounds(
-            schema,
-            items.len() as f64,
-            ("minItems", "maxItems"),
-            "items",
-            path,
-        );
+        self.check_bounds(schema, items.len() as f64, ("minItems", "maxItems"), "items", path);
         if let Some(item) = schema.get("items") {
             for (index, value) in items.iter().enumerate() {
                 self.check(item, value, &format!("{path}[{index}]"));
@@ -325,10 +294,7 @@ impl<'a> Checker<'a> {
             let mut closest = None;
             let mut fits = false;
             for alternative in alternatives {
-                let mut inner = Checker {
-                    root: self.root,
-                    problems: Vec::new(),
-                };
+                let mut inner = Checker { root: self.root, problems: Vec::new() };
                 inner.check(alternative, value, path);
                 fits |= inner.problems.is_empty();
                 // One that is of the same type and wrong only inside is probably the one meant.
@@ -362,22 +328,13 @@ impl<'a> Checker<'a> {
     /// The values a schema of alternatives allows, as far as they can be named.
     fn choices(&self, schema: &'a Value) -> String {
         let mut names = Vec::new();
-        let listed = schema
-            .get("enum")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
+        let listed = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
         names.extend(schema.get("const").into_iter().chain(listed).map(quoted));
-        let alternatives = ["oneOf", "anyOf"]
-            .into_iter()
-            .filter_map(|keyword| schema.get(keyword)?.as_array());
+        let alternatives =
+            ["oneOf", "anyOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
         for alternative in alternatives.flatten() {
             let alternative = self.resolve(alternative);
-            match (
-                alternative.get("const"),
-                alternative.get("enum"),
-                alternative.get("oneOf"),
-            ) {
+            match (alternative.get("const"), alternative.get("enum"), alternative.get("oneOf")) {
                 (None, None, None) => names.push(expected(alternative)),
                 _ => names.push(self.choices(alternative)),
             }
@@ -386,11 +343,8 @@ impl<'a> Checker<'a> {
     }
 
     fn problem(&mut self, path: &str, what: String) {
-        let subject = if path.is_empty() {
-            "the arguments".to_owned()
-        } else {
-            format!("`{path}`")
-        };
+        let subject =
+            if path.is_empty() { "the arguments".to_owned() } else { format!("`{path}`") };
         self.problems.push(format!("{subject} {what}"));
     }
 }
@@ -414,10 +368,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
 
 fn is_listed(schema: &Value, value: &Value) -> bool {
     schema.get("const").is_none_or(|only| only == value)
-        && schema
-            .get("enum")
-            .and_then(Value::as_array)
-            .is_none_or(|listed| listed.contains(value))
+        && schema.get("enum").and_then(Value::as_array).is_none_or(|listed| listed.contains(value))
 }
 
 /// What a schema wants, in words.
@@ -434,12 +385,9 @@ fn expected(schema: &Value) -> String {
     };
     match schema.get("type") {
         Some(Value::String(name)) => word(name).to_owned(),
-        Some(Value::Array(names)) => names
-            .iter()
-            .filter_map(Value::as_str)
-            .map(word)
-            .collect::<Vec<_>>()
-            .join(" or "),
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).map(word).collect::<Vec<_>>().join(" or ")
+        }
         _ => match schema.get("description").and_then(Value::as_str) {
             Some(description) => format!("given: {}", description.trim_end_matches('.')),
             None => "given".to_owned(),
@@ -463,10 +411,7 @@ fn quoted(value: &Value) -> String {
 
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
     let known: Vec<_> = known.collect();
-    let close = known
-        .iter()
-        .map(|candidate| (distance(name, candidate), candidate))
-        .min();
+    let close = known.iter().map(|candidate| (distance(name, candidate), candidate)).min();
     match close {
         Some((distance, candidate)) if distance <= 1 + name.len() / 3 => {
             format!("; did you mean `{candidate}`")
@@ -489,11 +434,7 @@ fn distance(left: &str, right: &str) -> usize {
             let above = row.get(column + 1).copied().unwrap_or_default();
             let diagonal = row.get(column).copied().unwrap_or_default();
             let before = next.last().copied().unwrap_or_default();
-            next.push(
-                (above + 1)
-                    .min(before + 1)
-                    .min(diagonal + usize::from(character != *other)),
-            );
+            next.push((above + 1).min(before + 1).min(diagonal + usize::from(character != *other)));
         }
         row = next;
     }
@@ -501,11 +442,7 @@ fn distance(left: &str, right: &str) -> usize {
 }
 
 fn join(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
-    }
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// Whether `is_wanted` holds for a keyword anywhere in the schema.
@@ -543,15 +480,12 @@ fn collect_unknown(schema: &Value, unknown: &mut Vec<String>) {
                 Vec::new()
             }
         };
-        inner
-            .into_iter()
-            .for_each(|inner| collect_unknown(inner, unknown));
+        inner.into_iter().for_each(|inner| collect_unknown(inner, unknown));
     }
 }
 
 /// "at line 1 column 8" counts bytes of a message the model never saw.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.rsplit_once(" at line ")
-        .map_or(text.clone(), |(reason, _)| reason.to_owned())
+    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
 }

@@ -12,6 +12,7 @@ mod raw;
 mod content;
 mod calls;
 mod asks;
+mod limits;
 mod lists;
 mod subscriptions;
 mod lifecycle;

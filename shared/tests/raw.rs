@@ -41,9 +41,7 @@ impl<R: Reader, W: Writer> Raw<R, W> {
     /// Closes our side.
     pub(crate) async fn close_writing(self) -> Closed<R> {
         drop(self.writer);
-        Closed {
-            reader: self.reader,
-        }
+        Closed { reader: self.reader }
     }
 
     pub(crate) async fn ask(&mut self, line: &str) -> Value {

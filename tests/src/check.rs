@@ -111,6 +111,9 @@ impl<'a> Ctx<'a> {
     pub fn fresh(&self) -> Result<Client, Outcome> {
         let mut client = self.unopened()?;
         client.open()?;
+        // Whatever a server may have to say about being opened is no concern of the check.
+        client.barrier()?;
+        client.take_inbox();
         Ok(client)
     }
 
@@ -156,9 +159,7 @@ impl<'a> Ctx<'a> {
     /// Skips the check unless the server declares `path`, such as `resources.subscribe`.
     pub fn need(&mut self, path: &str) -> Verdict {
         let capabilities = self.capabilities()?;
-        let declared = path
-            .split('.')
-            .fold(&capabilities, |value, key| &value[key]);
+        let declared = path.split('.').fold(&capabilities, |value, key| &value[key]);
         match declared {
             Value::Null | Value::Bool(false) => Err(skip(format!("`{path}` is not declared"))),
             _ => Ok(()),

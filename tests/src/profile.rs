@@ -17,6 +17,8 @@ pub struct Profile {
     pub args: Vec<String>,
     /// A call that is answered at once and changes nothing.
     pub quick_call: Option<ToolCall>,
+    /// Quick calls run beside each other, so that their answers may overtake one another.
+    pub quick_calls_overtake: bool,
     /// Calls whose arguments do not fit the tool's input schema.
     pub refused_calls: Vec<RefusedCall>,
     /// A call whose arguments fit, but which the tool itself must report as failed.
@@ -98,9 +100,7 @@ impl PromptCall {
 
 /// The value of an optional field of the profile, or the reason to skip.
 pub fn told<'a, T>(field: &'a Option<T>, name: &str) -> Result<&'a T, Outcome> {
-    field
-        .as_ref()
-        .ok_or_else(|| skip(format!("the profile has no `{name}`")))
+    field.as_ref().ok_or_else(|| skip(format!("the profile has no `{name}`")))
 }
 
 fn no_arguments() -> Value {

@@ -3,11 +3,7 @@
 //!
 //! This file only names the commands; each lives in the module of its name. `workspace.rs` finds
 //! the servers, `session.rs` talks to one.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command line tool prints"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
 
 mod build;
 mod test;
@@ -29,11 +25,7 @@ use clap::{Parser, Subcommand};
 use workspace::Workspace;
 
 #[derive(Parser)]
-#[command(
-    name = "cargo xtask",
-    about = "Tasks of this workspace",
-    disable_help_subcommand = true
-)]
+#[command(name = "cargo xtask", about = "Tasks of this workspace", disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     task: Task,

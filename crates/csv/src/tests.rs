@@ -32,11 +32,7 @@ fn analyze_in(dir: PathBuf, request: &Analyze, observer: &dyn Observer) -> Resul
 fn every_operation(path: &str) -> Analyze {
     let names = r#"["sum", "average", "count", "min", "max", "nulls", "stddev"]"#;
     let operations = serde_json::from_str(names).unwrap();
-    Analyze {
-        filepath: path.to_owned(),
-        operations,
-        columns: None,
-    }
+    Analyze { filepath: path.to_owned(), operations, columns: None }
 }
 
 /// Compares places in an answer, given as JSON pointers; `null` stands for absent.
@@ -51,10 +47,7 @@ fn check(case: &str, answer: &Value, expected: &[(&str, &str)]) {
 
 /// A case that failed once belongs into a table here, not into a file of seeds.
 fn random_cases() -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
 
 struct Quiet;

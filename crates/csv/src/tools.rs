@@ -26,26 +26,16 @@ pub(crate) struct AnalyzeCsv {
 }
 
 pub(crate) async fn analyze_csv(cx: Context<Backend>, input: AnalyzeCsv) -> ToolResult<Analysis> {
-    let AnalyzeCsv {
-        filepath,
-        operations,
-        columns,
-    } = input;
+    let AnalyzeCsv { filepath, operations, columns } = input;
     if operations.is_empty() {
         return Err(ToolError::new(
             "`operations` is empty. Name at least one, for example \"sum\".",
         ));
     }
-    let request = Analyze {
-        filepath,
-        operations,
-        columns,
-    };
+    let request = Analyze { filepath, operations, columns };
     let backend = Arc::clone(&cx.state);
     let observer = cx.clone();
-    Ok(cx
-        .blocking(move || backend.analyze(&request, &observer))
-        .await?)
+    Ok(cx.blocking(move || backend.analyze(&request, &observer)).await?)
 }
 
 /// A scan reports to the client that asked for it.

@@ -76,13 +76,7 @@ const fn spec(
     target: Option<Target>,
     compared: bool,
 ) -> Spec {
-    Spec {
-        metric,
-        key,
-        title,
-        target,
-        compared,
-    }
+    Spec { metric, key, title, target, compared }
 }
 
 impl Target {

@@ -28,20 +28,10 @@ pub(crate) struct Load {
     pub(crate) million: bool,
 }
 
-pub(crate) const FULL: Load = Load {
-    starts: 20,
-    sequential: 10_000,
-    pipelined: 100_000,
-    echoes: 50,
-    million: true,
-};
-pub(crate) const QUICK: Load = Load {
-    starts: 5,
-    sequential: 2_000,
-    pipelined: 20_000,
-    echoes: 10,
-    million: false,
-};
+pub(crate) const FULL: Load =
+    Load { starts: 20, sequential: 10_000, pipelined: 100_000, echoes: 50, million: true };
+pub(crate) const QUICK: Load =
+    Load { starts: 5, sequential: 2_000, pipelined: 20_000, echoes: 10, million: false };
 
 pub(crate) fn measure(subject: &Subject, revision: &str, load: Load) -> Result<Figures> {
     let mut figures = Figures::default();
@@ -57,10 +47,7 @@ pub(crate) fn measure(subject: &Subject, revision: &str, load: Load) -> Result<F
     if subject.echoes {
         echo(&mut peer, revision, load, &mut figures).context("1 MB echo")?;
     }
-    figures.set(
-        Metric::Exit,
-        Some(millis(peer.close().context("end of input")?)),
-    );
+    figures.set(Metric::Exit, Some(millis(peer.close().context("end of input")?)));
     Ok(figures)
 }
 
@@ -117,24 +104,15 @@ fn pipelined(peer: &mut Peer, revision: &str, load: Load, figures: &mut Figures)
     let reordered = pipeline(peer, &call, 100_000, load.pipelined)?;
     let elapsed = started.elapsed();
     figures.set(Metric::PipelinedCpu, cpu.micros_per(load.pipelined));
-    figures.set(
-        Metric::Pipelined,
-        Some(load.pipelined as f64 / elapsed.as_secs_f64()),
-    );
-    figures.set(
-        Metric::Reordered,
-        Some(100.0 * reordered as f64 / load.pipelined as f64),
-    );
+    figures.set(Metric::Pipelined, Some(load.pipelined as f64 / elapsed.as_secs_f64()));
+    figures.set(Metric::Reordered, Some(100.0 * reordered as f64 / load.pipelined as f64));
     let after = procfs::rss_mb(peer.pid);
     figures.set(Metric::RssAfter, after);
     if load.million {
         pipeline(peer, &call, 10_000_000, MILLION)?;
         let million = procfs::rss_mb(peer.pid);
         figures.set(Metric::RssMillion, million);
-        figures.set(
-            Metric::RssGrowth,
-            million.zip(after).map(|(later, before)| later - before),
-        );
+        figures.set(Metric::RssGrowth, million.zip(after).map(|(later, before)| later - before));
     }
     Ok(())
 }
@@ -155,9 +133,7 @@ fn pipeline(peer: &mut Peer, call: &Call, first_id: u64, count: u64) -> Result<u
         peer.write(&requests)?;
         loop {
             let id = wire::id(peer.reply()?).context("an answer without a numeric id")?;
-            let index = id
-                .checked_sub(first_id)
-                .and_then(|index| usize::try_from(index).ok());
+            let index = id.checked_sub(first_id).and_then(|index| usize::try_from(index).ok());
             let slot = index.and_then(|index| answered.get_mut(index));
             let slot = slot.with_context(|| format!("an answer to {id}, which was not asked"))?;
             ensure!(!*slot, "two answers to {id}");
@@ -184,16 +160,9 @@ fn echo(peer: &mut Peer, revision: &str, load: Load, figures: &mut Figures) -> R
         let sent = Instant::now();
         let reply = peer.call(&request)?;
         latencies.push(millis(sent.elapsed()));
-        ensure!(
-            reply.len() > message.len(),
-            "a short echo of {} bytes",
-            reply.len()
-        );
+        ensure!(reply.len() > message.len(), "a short echo of {} bytes", reply.len());
     }
-    figures.set(
-        Metric::EchoCpu,
-        cpu.micros_per(load.echoes as u64).map(|us| us / 1e3),
-    );
+    figures.set(Metric::EchoCpu, cpu.micros_per(load.echoes as u64).map(|us| us / 1e3));
     figures.set(Metric::Echo, percentile(&mut latencies, 0.5));
     figures.set(Metric::RssEcho, procfs::rss_mb(peer.pid));
     Ok(())
@@ -206,10 +175,7 @@ struct CpuMeter {
 
 impl CpuMeter {
     fn start(peer: &Peer) -> Self {
-        Self {
-            pid: peer.pid,
-            before: procfs::cpu(peer.pid),
-        }
+        Self { pid: peer.pid, before: procfs::cpu(peer.pid) }
     }
 
     fn micros_per(&self, calls: u64) -> Option<f64> {

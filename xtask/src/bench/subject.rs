@@ -7,13 +7,7 @@ use anyhow::Result;
 
 use crate::workspace::{Profile, Workspace, run as run_command};
 
-pub(crate) const NAMES: &[&str] = &[
-    "calculator",
-    "echo",
-    "rmcp",
-    "floor-blocking",
-    "floor-inline",
-];
+pub(crate) const NAMES: &[&str] = &["calculator", "echo", "rmcp", "floor-blocking", "floor-inline"];
 
 const STATEFUL: &str = "2025-11-25";
 pub(crate) const MODERN: &str = "2026-07-28";
@@ -49,13 +43,8 @@ pub(crate) fn prepare(
 fn build(workspace: &Workspace, name: &'static str) -> Result<Subject> {
     let both = [STATEFUL, MODERN].as_slice();
     let one = [STATEFUL].as_slice();
-    let subject = |command, revisions, sums, echoes| Subject {
-        name,
-        command,
-        revisions,
-        sums,
-        echoes,
-    };
+    let subject =
+        |command, revisions, sums, echoes| Subject { name, command, revisions, sums, echoes };
     Ok(match name {
         "calculator" => subject(calculator(workspace)?, ALL, true, false),
         "echo" => subject(peer(workspace, "ours", &[])?, both, false, true),
@@ -68,20 +57,13 @@ fn build(workspace: &Workspace, name: &'static str) -> Result<Subject> {
 fn calculator(workspace: &Workspace) -> Result<Vec<String>> {
     let servers = workspace.select(&["calculator".to_owned()])?;
     workspace.build(&servers, Profile::Release)?;
-    Ok(servers
-        .iter()
-        .map(|server| shown(&workspace.binary(server, Profile::Release)))
-        .collect())
+    Ok(servers.iter().map(|server| shown(&workspace.binary(server, Profile::Release))).collect())
 }
 
 /// The peers share one target folder beside the workspace's: they are built once, and their
 /// features never mix with the servers'.
 fn peer(workspace: &Workspace, folder: &str, arguments: &[&str]) -> Result<Vec<String>> {
-    let manifest = workspace
-        .root
-        .join("tests/bench")
-        .join(folder)
-        .join("Cargo.toml");
+    let manifest = workspace.root.join("tests/bench").join(folder).join("Cargo.toml");
     let target = workspace.target_dir.join("bench-peers");
     let mut cargo = workspace.cargo(&["build", "--release", "--manifest-path"]);
     run_command(cargo.arg(manifest).arg("--target-dir").arg(&target))?;

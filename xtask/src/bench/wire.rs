@@ -45,11 +45,7 @@ impl Call {
     }
 
     fn new(revision: &str, tool: &str, open: &str, close: &str) -> Self {
-        let meta = if revision == MODERN {
-            format!(",{}", envelope())
-        } else {
-            String::new()
-        };
+        let meta = if revision == MODERN { format!(",{}", envelope()) } else { String::new() };
         let head =
             format!(r#","method":"tools/call","params":{{"name":"{tool}","arguments":{open}"#);
         Self {
@@ -91,22 +87,15 @@ pub(crate) fn is_reply(line: &[u8]) -> bool {
 /// The number after the first `"id":`.
 pub(crate) fn id(line: &[u8]) -> Option<u64> {
     static ID: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(br#""id":"#));
-    let digits = line
-        .get(ID.find(line)? + 5..)?
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit());
-    digits.fold(None, |id, digit| {
-        Some(id.unwrap_or(0) * 10 + u64::from(digit - b'0'))
-    })
+    let digits = line.get(ID.find(line)? + 5..)?.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(None, |id, digit| Some(id.unwrap_or(0) * 10 + u64::from(digit - b'0')))
 }
 
 /// Whether `calculate_sum` gave this sum: in its structured content, or, in revisions that have
 /// none, in its text.
 pub(crate) fn has_sum(line: &[u8], sum: u64) -> bool {
     let forms = [format!(r#""sum":{sum}"#), format!(r#"\"sum\":{sum}"#)];
-    forms
-        .iter()
-        .any(|form| find(line, form.as_bytes()).is_some())
+    forms.iter().any(|form| find(line, form.as_bytes()).is_some())
 }
 
 #[cfg(test)]
@@ -120,10 +109,7 @@ mod tests {
             Call::sum(revision).write(7, b"41", &mut line);
             let request: serde_json::Value = serde_json::from_slice(&line).unwrap();
             assert_eq!(request["id"], 7);
-            assert_eq!(
-                request["params"]["arguments"],
-                serde_json::json!({"a": 41, "b": 1})
-            );
+            assert_eq!(request["params"]["arguments"], serde_json::json!({"a": 41, "b": 1}));
             assert_eq!(request["params"].get("_meta").is_some(), revision == MODERN);
             serde_json::from_slice::<serde_json::Value>(&hello(revision)).unwrap();
         }
@@ -132,30 +118,10 @@ mod tests {
     #[test]
     fn replies_are_told_apart() {
         for (line, reply, success, number) in [
-            (
-                r#"{"jsonrpc":"2.0","id":12,"result":{}}"#,
-                true,
-                true,
-                Some(12),
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":12,"result":{"isError":true}}"#,
-                true,
-                false,
-                Some(12),
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603}}"#,
-                true,
-                false,
-                Some(3),
-            ),
-            (
-                r#"{"jsonrpc":"2.0","method":"notifications/message"}"#,
-                false,
-                false,
-                None,
-            ),
+            (r#"{"jsonrpc":"2.0","id":12,"result":{}}"#, true, true, Some(12)),
+            (r#"{"jsonrpc":"2.0","id":12,"result":{"isError":true}}"#, true, false, Some(12)),
+            (r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603}}"#, true, false, Some(3)),
+            (r#"{"jsonrpc":"2.0","method":"notifications/message"}"#, false, false, None),
         ] {
             assert_eq!(is_reply(line.as_bytes()), reply, "{line}");
             assert_eq!(is_success(line.as_bytes()), success, "{line}");
