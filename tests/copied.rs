@@ -36,9 +36,7 @@ fn a_new_server_outside_works_at_once() {
     run(cargo(&copy).arg("test"));
     run(cargo(&copy).arg("build"));
     let server = copies_target().join("debug/mcp-weather");
-    run(xtask(&workspace())
-        .args(["conformance", "--stdio"])
-        .arg(server));
+    run(xtask(&workspace()).args(["conformance", "--stdio"]).arg(server));
     let again = refusal(xtask(&workspace()).args(new));
     assert!(again.contains("is there already"), "{again}");
 }
@@ -61,34 +59,15 @@ fn a_new_server_inside_works_at_once() {
 fn point_at_shared(manifest: &Path, shared: &Path) {
     let text = fs::read_to_string(manifest).unwrap();
     let (marked, others): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.contains(MARKED));
-    assert!(
-        marked.first().is_some_and(|line| line.contains(MARK)),
-        "{text}"
-    );
-    assert!(
-        marked.iter().all(|line| line.starts_with("mcp-shared = ")),
-        "{marked:?}"
-    );
-    assert!(
-        !others
-            .iter()
-            .any(|line| line.contains("path = ") && line.contains("..")),
-        "{text}"
-    );
-    fs::write(
-        manifest,
-        text.replace(MARKED, &format!("path = \"{}\"", shared.display())),
-    )
-    .unwrap();
+    assert!(marked.first().is_some_and(|line| line.contains(MARK)), "{text}");
+    assert!(marked.iter().all(|line| line.starts_with("mcp-shared = ")), "{marked:?}");
+    assert!(!others.iter().any(|line| line.contains("path = ") && line.contains("..")), "{text}");
+    fs::write(manifest, text.replace(MARKED, &format!("path = \"{}\"", shared.display()))).unwrap();
 }
 
 fn folders(parent: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(parent)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut folders: Vec<_> = entries
-        .filter(|path| path.join("Cargo.toml").is_file())
-        .collect();
+    let entries = fs::read_dir(parent).unwrap().map(|entry| entry.unwrap().path());
+    let mut folders: Vec<_> = entries.filter(|path| path.join("Cargo.toml").is_file()).collect();
     folders.sort();
     assert!(!folders.is_empty());
     folders
@@ -102,9 +81,7 @@ fn cargo(folder: &Path) -> Command {
     if folder == workspace() {
         cargo.env("CARGO_TARGET_DIR", target());
     } else {
-        cargo
-            .env("CARGO_TARGET_DIR", copies_target())
-            .env("CARGO_PROFILE_DEV_DEBUG", "false");
+        cargo.env("CARGO_TARGET_DIR", copies_target()).env("CARGO_PROFILE_DEV_DEBUG", "false");
     }
     cargo
 }
@@ -137,12 +114,7 @@ fn copy_folder(from: &Path, to: &Path) {
         if entry.file_type().unwrap().is_file() {
             fs::copy(entry.path(), &target).unwrap();
             let changed = entry.metadata().unwrap().modified().unwrap();
-            fs::File::options()
-                .append(true)
-                .open(&target)
-                .unwrap()
-                .set_modified(changed)
-                .unwrap();
+            fs::File::options().append(true).open(&target).unwrap().set_modified(changed).unwrap();
         } else if !LEFT_OUT.iter().any(|name| entry.file_name() == *name) {
             copy_folder(&entry.path(), &target);
         }
@@ -171,17 +143,9 @@ fn copies_target() -> PathBuf {
 
 /// This test runs from `<target>/debug/deps`.
 fn target() -> PathBuf {
-    std::env::current_exe()
-        .unwrap()
-        .ancestors()
-        .nth(3)
-        .unwrap()
-        .to_owned()
+    std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned()
 }
 
 fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .canonicalize()
-        .unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }

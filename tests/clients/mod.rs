@@ -1,5 +1,5 @@
 //! The official client SDKs against our servers, over standard streams: connect in every way each
-//! SDK can, list, call, see progress, cancel. A server that only satisfies our own tests would not
+//! SDK can, list, call, see progress, cancel, answer what the server asks. A server that only satisfies our own tests would not
 //! be worth much to anyone.
 //!
 //! The SDKs are installed once under the target folder from the pinned lists beside this file,
@@ -18,6 +18,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 const MIN_NODE_MAJOR: u32 = 20;
 const MIN_PYTHON_MINOR: u32 = 10;
+
+/// Not one of the servers but the example `asker.rs` beside them.
+const ASKER: &str = "asker";
 
 #[test]
 fn typescript_v1_drives_the_calculator() -> Result<()> {
@@ -49,6 +52,21 @@ fn python_drives_csv() -> Result<()> {
     python("mcp-csv", Some("python"))
 }
 
+#[test]
+fn typescript_v1_answers_questions() -> Result<()> {
+    typescript("v1.mjs", ASKER, None)
+}
+
+#[test]
+fn typescript_v2_answers_questions() -> Result<()> {
+    typescript("v2.mjs", ASKER, None)
+}
+
+#[test]
+fn python_answers_questions() -> Result<()> {
+    python(ASKER, None)
+}
+
 fn typescript(script: &str, server: &str, data: Option<&str>) -> Result<()> {
     let Some(folder) = node_packages()? else {
         return Ok(());
@@ -75,11 +93,7 @@ fn drive(client: &mut Command, server: &str, data: Option<&str>) -> Result<()> {
     let output = client.output()?;
     let said = String::from_utf8_lossy(&output.stdout);
     print!("{said}");
-    ensure!(
-        output.status.success(),
-        "{said}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    ensure!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     ensure!(said.contains("ok "), "the client did nothing");
     Ok(())
 }
@@ -121,17 +135,9 @@ fn python_packages() -> Result<Option<PathBuf>> {
     let interpreter = folder.join("venv/bin/python");
     let requirements = sources().join("py/requirements.txt");
     install_once(&folder, &fs::read_to_string(&requirements)?, || {
-        run(Command::new("python3")
-            .args(["-m", "venv", "--clear"])
-            .arg(folder.join("venv")))?;
-        let pip = [
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--requirement",
-        ];
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder.join("venv")))?;
+        let pip =
+            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
         run(Command::new(&interpreter).args(pip).arg(&requirements))
     })?;
     Ok(Some(interpreter))
@@ -143,12 +149,8 @@ fn is_present(program: &str, prefix: &str, at_least: u32) -> bool {
         return false;
     };
     let version = String::from_utf8_lossy(&stdout);
-    let number = version
-        .strip_prefix(prefix)
-        .and_then(|rest| rest.split('.').next());
-    number
-        .and_then(|number| number.trim().parse().ok())
-        .is_some_and(|found: u32| found >= at_least)
+    let number = version.strip_prefix(prefix).and_then(|rest| rest.split('.').next());
+    number.and_then(|number| number.trim().parse().ok()).is_some_and(|found: u32| found >= at_least)
 }
 
 /// A script that another test is reading at this moment must not be written anew.
@@ -190,11 +192,18 @@ fn data_folder(client: &str) -> Result<PathBuf> {
 
 /// The server's binary, built now if it is not up to date.
 fn built(server: &str) -> Result<PathBuf> {
-    run(Command::new(env!("CARGO"))
-        .args(["build", "--package", server])
-        .current_dir(sources()))?;
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.arg("build").current_dir(sources());
+    let folder = if server == ASKER {
+        cargo.args(["--package", "workspace-tests", "--example", ASKER]);
+        "debug/examples"
+    } else {
+        cargo.args(["--package", server]);
+        "debug"
+    };
+    run(&mut cargo)?;
     let file = format!("{server}{}", std::env::consts::EXE_SUFFIX);
-    Ok(target_folder()?.join("debug").join(file))
+    Ok(target_folder()?.join(folder).join(file))
 }
 
 fn installation(name: &str) -> Result<PathBuf> {
@@ -206,11 +215,7 @@ fn installation(name: &str) -> Result<PathBuf> {
 /// This test runs from `<target>/debug/deps`.
 fn target_folder() -> Result<PathBuf> {
     let test = std::env::current_exe()?;
-    Ok(test
-        .ancestors()
-        .nth(3)
-        .context("a test binary lies in the target folder")?
-        .to_owned())
+    Ok(test.ancestors().nth(3).context("a test binary lies in the target folder")?.to_owned())
 }
 
 fn sources() -> PathBuf {
