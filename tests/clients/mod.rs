@@ -75,11 +75,7 @@ fn drive(client: &mut Command, server: &str, data: Option<&str>) -> Result<()> {
     let output = client.output()?;
     let said = String::from_utf8_lossy(&output.stdout);
     print!("{said}");
-    ensure!(
-        output.status.success(),
-        "{said}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    ensure!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     ensure!(said.contains("ok "), "the client did nothing");
     Ok(())
 }
@@ -121,17 +117,9 @@ fn python_packages() -> Result<Option<PathBuf>> {
     let interpreter = folder.join("venv/bin/python");
     let requirements = sources().join("py/requirements.txt");
     install_once(&folder, &fs::read_to_string(&requirements)?, || {
-        run(Command::new("python3")
-            .args(["-m", "venv", "--clear"])
-            .arg(folder.join("venv")))?;
-        let pip = [
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--requirement",
-        ];
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder.join("venv")))?;
+        let pip =
+            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
         run(Command::new(&interpreter).args(pip).arg(&requirements))
     })?;
     Ok(Some(interpreter))
@@ -143,12 +131,8 @@ fn is_present(program: &str, prefix: &str, at_least: u32) -> bool {
         return false;
     };
     let version = String::from_utf8_lossy(&stdout);
-    let number = version
-        .strip_prefix(prefix)
-        .and_then(|rest| rest.split('.').next());
-    number
-        .and_then(|number| number.trim().parse().ok())
-        .is_some_and(|found: u32| found >= at_least)
+    let number = version.strip_prefix(prefix).and_then(|rest| rest.split('.').next());
+    number.and_then(|number| number.trim().parse().ok()).is_some_and(|found: u32| found >= at_least)
 }
 
 /// A script that another test is reading at this moment must not be written anew.
@@ -190,9 +174,7 @@ fn data_folder(client: &str) -> Result<PathBuf> {
 
 /// The server's binary, built now if it is not up to date.
 fn built(server: &str) -> Result<PathBuf> {
-    run(Command::new(env!("CARGO"))
-        .args(["build", "--package", server])
-        .current_dir(sources()))?;
+    run(Command::new(env!("CARGO")).args(["build", "--package", server]).current_dir(sources()))?;
     let file = format!("{server}{}", std::env::consts::EXE_SUFFIX);
     Ok(target_folder()?.join("debug").join(file))
 }
@@ -206,11 +188,7 @@ fn installation(name: &str) -> Result<PathBuf> {
 /// This test runs from `<target>/debug/deps`.
 fn target_folder() -> Result<PathBuf> {
     let test = std::env::current_exe()?;
-    Ok(test
-        .ancestors()
-        .nth(3)
-        .context("a test binary lies in the target folder")?
-        .to_owned())
+    Ok(test.ancestors().nth(3).context("a test binary lies in the target folder")?.to_owned())
 }
 
 fn sources() -> PathBuf {
