@@ -9,6 +9,8 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::built::{servers, target_folder, workspace};
+
 const MARKED: &str = r#"path = "../../shared""#;
 /// Folders that are no part of a server or of what checks one.
 const LEFT_OUT: &[&str] = &["target", "node_modules"];
@@ -17,7 +19,7 @@ const MARK: &str = "# copying this folder?";
 #[test]
 fn each_server_builds_alone() {
     let workspace = workspace();
-    for folder in folders(&workspace.join("crates")) {
+    for folder in servers() {
         let name = folder.file_name().unwrap();
         let copy = fresh(&scratch().join("alone").join(name));
         copy_folder(&folder, &copy);
@@ -65,21 +67,13 @@ fn point_at_shared(manifest: &Path, shared: &Path) {
     fs::write(manifest, text.replace(MARKED, &format!("path = \"{}\"", shared.display()))).unwrap();
 }
 
-fn folders(parent: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(parent).unwrap().map(|entry| entry.unwrap().path());
-    let mut folders: Vec<_> = entries.filter(|path| path.join("Cargo.toml").is_file()).collect();
-    folders.sort();
-    assert!(!folders.is_empty());
-    folders
-}
-
 /// Offline and with the versions of this workspace, as on a machine that has built it before.
 fn cargo(folder: &Path) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(folder).env("CARGO_NET_OFFLINE", "true");
     // The workspace's own commands find here what is built already.
     if folder == workspace() {
-        cargo.env("CARGO_TARGET_DIR", target());
+        cargo.env("CARGO_TARGET_DIR", target_folder());
     } else {
         cargo.env("CARGO_TARGET_DIR", copies_target()).env("CARGO_PROFILE_DEV_DEBUG", "false");
     }
@@ -138,14 +132,5 @@ fn scratch() -> PathBuf {
 }
 
 fn copies_target() -> PathBuf {
-    target().join("copies")
-}
-
-/// This test runs from `<target>/debug/deps`.
-fn target() -> PathBuf {
-    std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned()
-}
-
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+    target_folder().join("copies")
 }

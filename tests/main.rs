@@ -7,5 +7,9 @@
 mod engine;
 #[cfg(test)]
 mod every_server;
+#[cfg(test)]
+mod built;
+#[cfg(test)]
 mod clients;
+#[cfg(test)]
 mod copied;

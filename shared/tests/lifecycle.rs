@@ -54,10 +54,8 @@ async fn initialize_offers_the_newest_handshake_to_strangers() {
     }
 }
 
-/// Bytes in, code and id out; the connection lives on.
-#[tokio::test]
-async fn what_is_no_request_is_refused() {
-    let cases = [
+fn refused() -> Vec<(&'static str, i64, Value)> {
+    vec![
         ("not json", -32700, Value::Null),
         (r#"{"jsonrpc":"2.0","id":7,"method":"ping""#, -32700, json!(7)),
         (r#"{"jsonrpc":"2.0","method":"ping","params":{"id":3},"id":"x""#, -32700, json!("x")),
@@ -113,10 +111,15 @@ async fn what_is_no_request_is_refused() {
         ("[]", -32600, Value::Null),
         (r#"[{"jsonrpc":"2.0","id":7,"method":"ping"}]"#, -32600, Value::Null),
         ("5", -32600, Value::Null),
-    ];
+    ]
+}
+
+/// Bytes in, code and id out; the connection lives on.
+#[tokio::test]
+async fn what_is_no_request_is_refused() {
     let mut peer = raw();
     peer.initialize(Revision::V2025_11_25).await;
-    for (line, code, id) in cases {
+    for (line, code, id) in refused() {
         let answer = peer.ask(line).await;
         assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
         assert_eq!(answer.get("id").cloned().unwrap_or_default(), id, "{line}: {answer}");

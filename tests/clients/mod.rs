@@ -4,11 +4,6 @@
 //!
 //! The SDKs are installed once under the target folder from the pinned lists beside this file,
 //! never into the source tree. Where Node or Python is missing the test says so and passes.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a test says what it did and what it left out"
-)]
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,11 +11,10 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::built::{self, ASKER};
+
 const MIN_NODE_MAJOR: u32 = 20;
 const MIN_PYTHON_MINOR: u32 = 10;
-
-/// Not one of the servers but the example `asker.rs` beside them.
-const ASKER: &str = "asker";
 
 #[test]
 fn typescript_v1_drives_the_calculator() -> Result<()> {
@@ -86,7 +80,7 @@ fn python(server: &str, data: Option<&str>) -> Result<()> {
 /// Runs a client script on a server. The scripts end by themselves: each of their steps has a
 /// deadline.
 fn drive(client: &mut Command, server: &str, data: Option<&str>) -> Result<()> {
-    client.arg(built(server)?);
+    client.arg(built::binary(server));
     if let Some(name) = data {
         client.arg(data_folder(name)?);
     }
@@ -190,32 +184,10 @@ fn data_folder(client: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The server's binary, built now if it is not up to date.
-fn built(server: &str) -> Result<PathBuf> {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.arg("build").current_dir(sources());
-    let folder = if server == ASKER {
-        cargo.args(["--package", "workspace-tests", "--example", ASKER]);
-        "debug/examples"
-    } else {
-        cargo.args(["--package", server]);
-        "debug"
-    };
-    run(&mut cargo)?;
-    let file = format!("{server}{}", std::env::consts::EXE_SUFFIX);
-    Ok(target_folder()?.join(folder).join(file))
-}
-
 fn installation(name: &str) -> Result<PathBuf> {
-    let folder = target_folder()?.join("real-clients").join(name);
+    let folder = built::target_folder().join("real-clients").join(name);
     fs::create_dir_all(&folder)?;
     Ok(folder)
-}
-
-/// This test runs from `<target>/debug/deps`.
-fn target_folder() -> Result<PathBuf> {
-    let test = std::env::current_exe()?;
-    Ok(test.ancestors().nth(3).context("a test binary lies in the target folder")?.to_owned())
 }
 
 fn sources() -> PathBuf {

@@ -1,9 +1,10 @@
 //! Checks the backend on files as they come: messy, hostile, huge and plain.
 //!
-//! `messy` is the catalogue of inputs and right answers, `sandbox` tries to get out, `sums`
-//! compares with big-integer arithmetic, `structure` with tables written in every usual way, and
-//! `scanning` covers what needs more than a few bytes.
+//! `protocol` asks as a client does. `messy` is the catalogue of inputs and right answers, `sandbox`
+//! tries to get out, `sums` compares with big-integer arithmetic, `structure` with tables written
+//! in every usual way, and `scanning` covers what needs more than a few bytes.
 
+mod protocol;
 mod messy;
 mod sandbox;
 mod sums;

@@ -1,131 +1,23 @@
-//! Checks a tool's arguments against its published schema, and says what is wrong so that the
-//! model can mend it: where, what was expected, what was probably meant.
-//!
-//! This is not a JSON Schema library. It knows the keywords our own schemas are made of; a schema
-//! that needs another one is reported when the server starts, so nothing published goes unchecked.
+//! The rules themselves: one value against one schema, each problem named with its place.
 
 use serde_json::Value;
 
-use crate::error::ToolError;
+use super::words::{expected, nearest, quoted};
 
-/// Problems named in one answer; more would not be read.
-const MAX_PROBLEMS: usize = 5;
-
-/// Longest piece of a value quoted back.
-const MAX_QUOTED_CHARS: usize = 60;
-
-/// Keywords that are checked here.
-const CHECKED: [&str; 21] = [
-    "$ref",
-    "$defs",
-    "type",
-    "const",
-    "enum",
-    "oneOf",
-    "anyOf",
-    "allOf",
-    "properties",
-    "required",
-    "additionalProperties",
-    "items",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-];
-
-/// Keywords that tell and do not restrict.
-const TELLING: [&str; 9] = [
-    "$schema",
-    "$comment",
-    "title",
-    "description",
-    "default",
-    "examples",
-    "format",
-    "deprecated",
-    "readOnly",
-];
-
-/// Keywords whose rules a Rust type does not enforce when it is parsed.
-const BEYOND_TYPES: [&str; 9] = [
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-];
-
-/// The schema of one tool's arguments, ready to check them.
-#[derive(Debug, Clone)]
-pub(crate) struct Arguments {
-    schema: Value,
-    /// Parsing alone would let through what the schema forbids.
-    is_stricter_than_type: bool,
-}
-
-impl Arguments {
-    pub(crate) fn new(schema: Value) -> Self {
-        let is_stricter_than_type = mentions(&schema, &|key, value| {
-            // A minimum of 0 is how unsigned types are published; parsing enforces it.
-            BEYOND_TYPES.contains(&key) && !(key == "minimum" && value == 0)
-        });
-        Self { schema, is_stricter_than_type }
-    }
-
-    pub(crate) fn schema(&self) -> &Value {
-        &self.schema
-    }
-
-    /// What is wrong with arguments that parsing would accept.
-    pub(crate) fn check_before_parsing(&self, arguments: &str) -> Result<(), ToolError> {
-        if self.is_stricter_than_type { self.check(arguments) } else { Ok(()) }
-    }
-
-    /// What is wrong with arguments that could not be parsed, `error` being the parser's word.
-    pub(crate) fn explain(&self, arguments: &str, error: &serde_json::Error) -> ToolError {
-        match self.check(arguments) {
-            Err(problem) => problem,
-            Ok(()) => ToolError::new(format!("Invalid arguments: {}.", without_position(error))),
-        }
-    }
-
-    /// The keywords of the schema that nothing here checks.
-    pub(crate) fn unchecked_keywords(&self) -> Vec<String> {
-        let mut unknown = Vec::new();
-        collect_unknown(&self.schema, &mut unknown);
-        unknown
-    }
-
-    fn check(&self, arguments: &str) -> Result<(), ToolError> {
-        let value: Value = serde_json::from_str(arguments).map_err(|error| {
-            ToolError::new(format!("Invalid arguments: {}.", without_position(&error)))
-        })?;
-        let mut checker = Checker { root: &self.schema, problems: Vec::new() };
-        checker.check(&self.schema, &value, "");
-        if checker.problems.is_empty() {
-            return Ok(());
-        }
-        checker.problems.truncate(MAX_PROBLEMS);
-        Err(ToolError::new(format!("Invalid arguments: {}.", checker.problems.join("; "))))
-    }
-}
-
-struct Checker<'a> {
+/// Walks a schema and a value side by side.
+pub(super) struct Checker<'a> {
     root: &'a Value,
     problems: Vec<String>,
 }
 
 impl<'a> Checker<'a> {
+    /// Everything that is wrong with `value`, in words.
+    pub(super) fn problems(schema: &'a Value, value: &Value) -> Vec<String> {
+        let mut checker = Self { root: schema, problems: Vec::new() };
+        checker.check(schema, value, "");
+        checker.problems
+    }
+
     /// `path` is empty for the arguments as a whole.
     fn check(&mut self, schema: &'a Value, value: &Value, path: &str) {
         let Some(keywords) = schema.as_object() else {
@@ -371,121 +263,6 @@ fn is_listed(schema: &Value, value: &Value) -> bool {
         && schema.get("enum").and_then(Value::as_array).is_none_or(|listed| listed.contains(value))
 }
 
-/// What a schema wants, in words.
-fn expected(schema: &Value) -> String {
-    let word = |name: &str| match name {
-        "object" => "an object",
-        "array" => "a list",
-        "string" => "a string",
-        "boolean" => "true or false",
-        "null" => "null",
-        "number" => "a number",
-        "integer" => "a whole number",
-        _ => "something else",
-    };
-    match schema.get("type") {
-        Some(Value::String(name)) => word(name).to_owned(),
-        Some(Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).map(word).collect::<Vec<_>>().join(" or ")
-        }
-        _ => match schema.get("description").and_then(Value::as_str) {
-            Some(description) => format!("given: {}", description.trim_end_matches('.')),
-            None => "given".to_owned(),
-        },
-    }
-}
-
-fn quoted(value: &Value) -> String {
-    match value {
-        Value::Object(_) => "an object".to_owned(),
-        Value::Array(_) => "a list".to_owned(),
-        other => {
-            let text = other.to_string();
-            match text.char_indices().nth(MAX_QUOTED_CHARS) {
-                Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-                None => text,
-            }
-        }
-    }
-}
-
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
-    let known: Vec<_> = known.collect();
-    let close = known.iter().map(|candidate| (distance(name, candidate), candidate)).min();
-    match close {
-        Some((distance, candidate)) if distance <= 1 + name.len() / 3 => {
-            format!("; did you mean `{candidate}`")
-        }
-        Some(_) => {
-            let names: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
-            format!("; the arguments are {}", names.join(", "))
-        }
-        None => "; there are no arguments".to_owned(),
-    }
-}
-
-/// Levenshtein: insertions, deletions and changes of one character.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (index, character) in left.chars().enumerate() {
-        let mut next = vec![index + 1];
-        for (column, other) in right.iter().enumerate() {
-            let above = row.get(column + 1).copied().unwrap_or_default();
-            let diagonal = row.get(column).copied().unwrap_or_default();
-            let before = next.last().copied().unwrap_or_default();
-            next.push((above + 1).min(before + 1).min(diagonal + usize::from(character != *other)));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
-}
-
 fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
-}
-
-/// Whether `is_wanted` holds for a keyword anywhere in the schema.
-fn mentions(schema: &Value, is_wanted: &dyn Fn(&str, &Value) -> bool) -> bool {
-    match schema {
-        Value::Object(map) => map.iter().any(|(key, value)| {
-            if key == "properties" || key == "$defs" {
-                return value
-                    .as_object()
-                    .is_some_and(|named| named.values().any(|inner| mentions(inner, is_wanted)));
-            }
-            is_wanted(key, value) || mentions(value, is_wanted)
-        }),
-        Value::Array(items) => items.iter().any(|item| mentions(item, is_wanted)),
-        _ => false,
-    }
-}
-
-fn collect_unknown(schema: &Value, unknown: &mut Vec<String>) {
-    let Some(keywords) = schema.as_object() else {
-        return;
-    };
-    for (key, value) in keywords {
-        let inner: Vec<&Value> = match (key.as_str(), value) {
-            ("properties" | "$defs", Value::Object(named)) => named.values().collect(),
-            ("oneOf" | "anyOf" | "allOf", Value::Array(parts)) => parts.iter().collect(),
-            ("items" | "additionalProperties", inner) => vec![inner],
-            (key, _)
-                if CHECKED.contains(&key) || TELLING.contains(&key) || key.starts_with("x-") =>
-            {
-                Vec::new()
-            }
-            (key, _) => {
-                unknown.push(key.to_owned());
-                Vec::new()
-            }
-        };
-        inner.into_iter().for_each(|inner| collect_unknown(inner, unknown));
-    }
-}
-
-/// "at line 1 column 8" counts bytes of a message the model never saw.
-fn without_position(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
 }
