@@ -3,7 +3,9 @@
 
 use std::process::ExitCode;
 
-use mcp::{Context, Elicited, Field, Form, READ_ONLY, Root, SampleRequest, Server, ToolResult};
+use mcp::{
+    Context, Elicited, Field, Form, READ_ONLY, Reply, Root, SampleRequest, Server, ToolResult,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +16,23 @@ struct Config {}
 fn main() -> ExitCode {
     mcp::main(|_: Config| {
         Ok(Server::new("asker", "1.0.0", ())
+            .tool("say", READ_ONLY, say)
             .tool("ask_form", READ_ONLY, ask_form)
             .tool("ask_model", READ_ONLY, ask_model)
             .tool("ask_roots", READ_ONLY, ask_roots)
             .tool("ask_in_turn", READ_ONLY, ask_in_turn))
     })
+}
+
+/// Say a text without asking anybody.
+#[derive(Deserialize, JsonSchema)]
+struct Say {
+    /// What to say.
+    text: String,
+}
+
+async fn say(_: Context<()>, input: Say) -> ToolResult<Reply> {
+    Ok(Reply::text(input.text))
 }
 
 /// Ask the person to order something.

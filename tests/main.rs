@@ -1,7 +1,8 @@
 //! The one test binary of the workspace.
 //!
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
-//! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace.
+//! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace,
+//! `policies` holds each common flag to what it promises.
 
 #[cfg(test)]
 mod engine;
@@ -13,3 +14,5 @@ mod built;
 mod clients;
 #[cfg(test)]
 mod copied;
+#[cfg(test)]
+mod policies;
