@@ -8,3 +8,4 @@ mod engine;
 #[cfg(test)]
 mod every_server;
 mod clients;
+mod stdout;
