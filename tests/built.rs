@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Not one of the servers but the example `asker.rs` beside these tests.
+/// Not one of the servers but the example `servers/asker.rs`.
 pub(crate) const ASKER: &str = "asker";
 
 /// A server's binary by its package's name, built now if it is not up to date.

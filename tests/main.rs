@@ -16,3 +16,5 @@ mod clients;
 mod copied;
 #[cfg(test)]
 mod policies;
+#[cfg(test)]
+mod stdout;

@@ -80,7 +80,7 @@ pub(crate) struct CalculatePower {
     /// The number.
     base: u32,
     /// How often it is multiplied.
-    #[schemars(range(max = 10_000))]
+    #[schemars(range(max = 1000))]
     exponent: u32,
 }
 
