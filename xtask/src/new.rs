@@ -56,10 +56,7 @@ fn inside(workspace: &Workspace, from: &Server, names: &Renaming) -> Result<()> 
         fs::write(&profile, names.apply(&fs::read_to_string(&known)?))?;
     }
     println!("{}", folder.display());
-    println!(
-        "cargo test -p mcp-{0} && cargo xtask conformance {0}",
-        names.new
-    );
+    println!("cargo test -p mcp-{0} && cargo xtask conformance {0}", names.new);
     println!("cargo xtask list    # when its tools are yours: the README tables and snapshots");
     Ok(())
 }
@@ -74,18 +71,12 @@ fn outside(
     let parent = std::path::absolute(parent)?;
     fs::create_dir_all(&parent)?;
     if parent.canonicalize()?.starts_with(&workspace.root) {
-        bail!(
-            "{} is inside this workspace; leave --out away",
-            parent.display()
-        );
+        bail!("{} is inside this workspace; leave --out away", parent.display());
     }
     let folder = parent.join(&names.new);
     copy(&from.folder, &folder, names)?;
     let manifest = folder.join("Cargo.toml");
-    fs::write(
-        &manifest,
-        standalone(&fs::read_to_string(&manifest)?, shared)?,
-    )?;
+    fs::write(&manifest, standalone(&fs::read_to_string(&manifest)?, shared)?)?;
     for file in COMPANIONS {
         fs::copy(workspace.root.join(file), folder.join(file))?;
     }
@@ -101,10 +92,7 @@ fn outside(
 /// The manifest with the marked lines pointed at the protocol crate, and a workspace of its own,
 /// so that cargo does not look for one further up.
 fn standalone(manifest: &str, shared: &str) -> Result<String> {
-    ensure!(
-        manifest.contains(SHARED_INSIDE),
-        "the manifest has no line with {SHARED_INSIDE}"
-    );
+    ensure!(manifest.contains(SHARED_INSIDE), "the manifest has no line with {SHARED_INSIDE}");
     Ok(manifest.replace(SHARED_INSIDE, shared) + "\n[workspace]\n")
 }
 
@@ -159,9 +147,7 @@ impl Renaming {
 
     /// The server's own title is the first one in `main.rs`.
     fn title(&self, main: &str) -> String {
-        let old = main
-            .lines()
-            .find(|line| line.trim_start().starts_with(".title(\""));
+        let old = main.lines().find(|line| line.trim_start().starts_with(".title(\""));
         let Some(old) = old else {
             return main.to_owned();
         };
@@ -175,11 +161,7 @@ impl Renaming {
 fn in_words(name: &str) -> String {
     let mut letters = name.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first
-        .into_iter()
-        .chain(letters)
-        .collect::<String>()
-        .replace('-', " ")
+    first.into_iter().chain(letters).collect::<String>().replace('-', " ")
 }
 
 /// Replaces what is not part of a longer name.
@@ -191,11 +173,7 @@ fn replace_word(text: &str, old: &str, new: &str) -> String {
         // The end of `old` bounds itself where it is no letter.
         let open_end = old.ends_with(in_name) && after.starts_with(in_name);
         replaced.push_str(before);
-        replaced.push_str(if before.ends_with(in_name) || open_end {
-            old
-        } else {
-            new
-        });
+        replaced.push_str(if before.ends_with(in_name) || open_end { old } else { new });
         rest = after;
     }
     replaced + rest
@@ -221,28 +199,19 @@ mod tests {
 
     #[test]
     fn names_are_replaced_and_longer_names_are_not() {
-        let names = Renaming {
-            old: "csv".to_owned(),
-            new: "rain-radar".to_owned(),
-        };
+        let names = Renaming { old: "csv".to_owned(), new: "rain-radar".to_owned() };
         for (text, expected) in [
             ("name = \"mcp-csv\"", "name = \"mcp-rain-radar\""),
             ("csv-core = \"0.1\"", "csv-core = \"0.1\""),
             ("mcp-csv-tools my-mcp-csv", "mcp-csv-tools my-mcp-csv"),
             ("csv://table/1 xcsv://a", "rain-radar://table/1 xcsv://a"),
-            (
-                "{root}/crates/csv/fixtures",
-                "{root}/crates/rain-radar/fixtures",
-            ),
+            ("{root}/crates/csv/fixtures", "{root}/crates/rain-radar/fixtures"),
             ("a csv file", "a csv file"),
         ] {
             assert_eq!(names.apply(text), expected);
         }
         let main = "server()\n    .title(\"CSV analysis\")\n    .title(\"x\")\n";
-        assert_eq!(
-            names.title(main),
-            "server()\n    .title(\"Rain radar\")\n    .title(\"x\")\n"
-        );
+        assert_eq!(names.title(main), "server()\n    .title(\"Rain radar\")\n    .title(\"x\")\n");
     }
 
     #[test]

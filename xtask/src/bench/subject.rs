@@ -22,6 +22,8 @@ pub(crate) struct Subject {
     pub(crate) sums: bool,
     /// Has `echo {message}`.
     pub(crate) echoes: bool,
+    /// Has `calculate_power {base, exponent}`, which asks before it shows a long result.
+    pub(crate) asks: bool,
 }
 
 /// Builds the subjects asked for. One that cannot be built is skipped, with the reason, and the
@@ -43,8 +45,14 @@ pub(crate) fn prepare(
 fn build(workspace: &Workspace, name: &'static str) -> Result<Subject> {
     let both = [STATEFUL, MODERN].as_slice();
     let one = [STATEFUL].as_slice();
-    let subject =
-        |command, revisions, sums, echoes| Subject { name, command, revisions, sums, echoes };
+    let subject = |command, revisions, sums, echoes| Subject {
+        name,
+        command,
+        revisions,
+        sums,
+        echoes,
+        asks: name == "calculator",
+    };
     Ok(match name {
         "calculator" => subject(calculator(workspace)?, ALL, true, false),
         "echo" => subject(peer(workspace, "ours", &[])?, both, false, true),
