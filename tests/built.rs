@@ -8,13 +8,14 @@ use std::process::Command;
 /// Not servers of the workspace but those in `servers/`, written for a test.
 pub(crate) const ASKER: &str = "asker";
 pub(crate) const NOISY: &str = "noisy";
+pub(crate) const CHARGER: &str = "charger";
 
 /// A server's binary by its package's name, built now if it is not up to date.
 pub(crate) fn binary(package: &str) -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet"]).current_dir(workspace());
     cargo.arg("--target-dir").arg(target_folder());
-    let folder = if [ASKER, NOISY].contains(&package) {
+    let folder = if [ASKER, NOISY, CHARGER].contains(&package) {
         cargo.args(["--package", "workspace-tests", "--example", package]);
         "debug/examples"
     } else {

@@ -15,3 +15,5 @@ mod clients;
 mod copied;
 #[cfg(test)]
 mod stdout;
+#[cfg(test)]
+mod replicas;
