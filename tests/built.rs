@@ -5,16 +5,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Not one of the servers but the example `servers/asker.rs`.
+/// Not servers of the workspace but those in `servers/`, written for a test.
 pub(crate) const ASKER: &str = "asker";
+pub(crate) const NOISY: &str = "noisy";
+pub(crate) const CHARGER: &str = "charger";
 
 /// A server's binary by its package's name, built now if it is not up to date.
 pub(crate) fn binary(package: &str) -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet"]).current_dir(workspace());
     cargo.arg("--target-dir").arg(target_folder());
-    let folder = if package == ASKER {
-        cargo.args(["--package", "workspace-tests", "--example", ASKER]);
+    let folder = if [ASKER, NOISY, CHARGER].contains(&package) {
+        cargo.args(["--package", "workspace-tests", "--example", package]);
         "debug/examples"
     } else {
         cargo.args(["--package", package]);

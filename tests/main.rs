@@ -18,3 +18,5 @@ mod copied;
 mod policies;
 #[cfg(test)]
 mod stdout;
+#[cfg(test)]
+mod replicas;
