@@ -70,7 +70,7 @@ fn outside(
 ) -> Result<()> {
     let parent = std::path::absolute(parent)?;
     fs::create_dir_all(&parent)?;
-    if parent.canonicalize()?.starts_with(&workspace.root) {
+    if parent.canonicalize()?.starts_with(workspace.root.canonicalize()?) {
         bail!("{} is inside this workspace; leave --out away", parent.display());
     }
     let folder = parent.join(&names.new);
