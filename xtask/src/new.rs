@@ -35,7 +35,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         .select(std::slice::from_ref(&args.from))?
         .pop()
         .context("no server to begin from")?;
-    let names = Renaming::new(&from, &args.name)?;
+    let place = if args.out.is_none() { format!("crates/{}/", args.name) } else { String::new() };
+    let names = Renaming::new(&from, &args.name, place)?;
     match &args.out {
         None => inside(workspace, &from, &names),
         Some(parent) => {
@@ -119,19 +120,21 @@ fn copy(from: &Path, to: &Path, names: &Renaming) -> Result<()> {
     Ok(())
 }
 
-/// What carries a server's name: package and binary, the scheme of its URIs, its folder's path, its
+/// What carries a server's name: package and binary, the scheme of its URIs, paths of its files, its
 /// title. Other words are left alone: `csv` is also the name of a format.
 struct Renaming {
     old: String,
     new: String,
+    /// What its files' paths begin with, seen from where people run its commands.
+    place: String,
 }
 
 impl Renaming {
-    fn new(from: &Server, new: &str) -> Result<Self> {
+    fn new(from: &Server, new: &str, place: String) -> Result<Self> {
         let old = from.folder.file_name().context("a server has a folder")?;
         let old = old.to_string_lossy().into_owned();
         let new = new.to_owned();
-        Ok(Self { old, new })
+        Ok(Self { old, new, place })
     }
 
     fn package(&self) -> String {
@@ -142,7 +145,7 @@ impl Renaming {
         let (old, new) = (&self.old, &self.new);
         let text = replace_word(text, &format!("mcp-{old}"), &self.package());
         let text = replace_word(&text, &format!("{old}://"), &format!("{new}://"));
-        replace_word(&text, &format!("crates/{old}"), &format!("crates/{new}"))
+        replace_word(&text, &format!("crates/{old}/"), &self.place)
     }
 
     /// The server's own title is the first one in `main.rs`.
@@ -199,7 +202,8 @@ mod tests {
 
     #[test]
     fn names_are_replaced_and_longer_names_are_not() {
-        let names = Renaming { old: "csv".to_owned(), new: "rain-radar".to_owned() };
+        let [old, new, place] = ["csv", "rain-radar", "crates/rain-radar/"].map(str::to_owned);
+        let names = Renaming { old, new, place };
         for (text, expected) in [
             ("name = \"mcp-csv\"", "name = \"mcp-rain-radar\""),
             ("csv-core = \"0.1\"", "csv-core = \"0.1\""),
