@@ -96,6 +96,12 @@ async def calculator(era, client):
         await cancel(client)
     with step(era, "call after the cancelled one"):
         await add(client, 20, 22)
+    with step(era, "answer before a long result is shown"):
+        result = await client.call_tool("calculate_power", {"base": 10, "exponent": 40})
+        assert result.structured_content == {"digits": str(10**40)}, result
+    with step(era, "answer for the model"):
+        result = await client.call_tool("explain_number", {"number": 7})
+        assert result.content[0].text == "In one sentence: what is special about 7? soup", result
 
 
 async def csv(era, client):
@@ -137,8 +143,9 @@ async def asker(era, client):
 async def fill_in(context, params):
     if params.message in ["decline", "cancel"]:
         return ElicitResult(action=params.message)
-    is_order = "dish" in params.requested_schema["properties"]
-    content = {"dish": "cake", "portions": 2} if is_order else {"yes": True}
+    known = {"dish": "cake", "portions": 2, "yes": True, "show": True}
+    asked = params.requested_schema["properties"]
+    content = {name: value for name, value in known.items() if name in asked}
     return ElicitResult(action="accept", content=content)
 
 

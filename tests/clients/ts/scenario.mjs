@@ -13,7 +13,7 @@ export async function drive(era, connect, dialect) {
   const tools = await step('list tools', async () => (await client.listTools()).tools);
   const names = tools.map((tool) => tool.name);
   if (names.includes('calculate_sum')) {
-    await calculator(client, step, dialect);
+    await calculator(client, step, dialect, era);
   } else if (names.includes('analyze_csv')) {
     await csv(client, step);
   } else if (names.includes('ask_form')) {
@@ -24,7 +24,7 @@ export async function drive(era, connect, dialect) {
   await step('close', () => client.close());
 }
 
-async function calculator(client, step, dialect) {
+async function calculator(client, step, dialect, era) {
   await step('list resources', async () => {
     const { resources } = await client.listResources();
     expect(resources.map((item) => item.uri), ['calculator://countdowns']);
@@ -56,6 +56,17 @@ async function calculator(client, step, dialect) {
   await step('see progress', () => progress(client, dialect));
   await step('cancel', () => cancel(client, dialect));
   await step('call after the cancelled one', () => sum(client, 20, 22));
+  await step('answer before a long result is shown', async () => {
+    const call = { name: 'calculate_power', arguments: { base: 10, exponent: 40 } };
+    const result = await client.callTool(call);
+    if (WITHOUT_FORMS.includes(era)) expect(result.isError, true);
+    else expect(structured(result), { digits: `1${'0'.repeat(40)}` });
+  });
+  await step('answer for the model', async () => {
+    const call = { name: 'explain_number', arguments: { number: 7 } };
+    const { content } = await client.callTool(call);
+    expect(content[0].text, 'In one sentence: what is special about 7? soup');
+  });
 }
 
 async function csv(client, step) {
@@ -87,7 +98,7 @@ async function asker(client, step, era) {
   await step('answer with roots', async () => {
     expect(structured(await call('ask_roots')), { uris: [ROOT.uri] });
   });
-  if (['2024-11-05', '2025-03-26'].includes(era)) {
+  if (WITHOUT_FORMS.includes(era)) {
     await step('see that this revision has no forms', async () => {
       const result = await call('ask_form', { message: 'Order!' });
       expect([result.isError, result.content[0].text.includes('elicitation')], [true, true]);
@@ -109,6 +120,8 @@ async function asker(client, step, era) {
   });
 }
 
+const WITHOUT_FORMS = ['2024-11-05', '2025-03-26'];
+
 const ROOT = { uri: 'file:///srv/kitchen', name: 'kitchen' };
 
 export const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
@@ -117,10 +130,9 @@ export const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {}
 export const answers = {
   'elicitation/create': ({ params }) => {
     if (['decline', 'cancel'].includes(params.message)) return { action: params.message };
-    const content = 'dish' in params.requestedSchema.properties
-      ? { dish: 'cake', portions: 2 }
-      : { yes: true };
-    return { action: 'accept', content };
+    const known = { dish: 'cake', portions: 2, yes: true, show: true };
+    const asked = Object.entries(known).filter(([name]) => name in params.requestedSchema.properties);
+    return { action: 'accept', content: Object.fromEntries(asked) };
   },
   'sampling/createMessage': ({ params }) => {
     const asked = [params.messages[0].content].flat()[0].text;
