@@ -1,15 +1,15 @@
 //! Standard output carries the protocol and nothing else, whatever a server's own code prints.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::built::{NOISY, binary};
+
 #[test]
 fn nothing_a_handler_prints_reaches_the_protocol_stream() {
-    let noisy = Path::new(env!("CARGO_BIN_EXE_broken")).with_file_name("examples").join("noisy");
-    let mut server = Command::new(noisy)
+    let mut server = Command::new(binary(NOISY))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -22,8 +22,7 @@ fn nothing_a_handler_prints_reaches_the_protocol_stream() {
         serde_json::from_str(&output.next().unwrap().unwrap()).unwrap()
     };
     let client = json!({"name": "test", "version": "0"});
-    let params =
-        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
     ask(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
     for kind in ["print", "partial", "thread", "child", "panic"] {
         let params = json!({"name": "noise", "arguments": {"kind": kind}});

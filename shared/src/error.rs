@@ -49,7 +49,7 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 /// A failed request that is not a tool call. It carries no error code: which number a revision
-/// uses for it is known to [`crate::wire`] alone.
+/// uses for it is known to `wire` alone.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {

@@ -39,6 +39,8 @@
 //! `dispatch` (messages to handlers), `call` (one request while it runs), `answer` and `wire`
 //! (handlers' answers to bytes), `outbox` and `changes` (what is sent when).
 
+#![warn(missing_docs)]
+
 mod answer;
 mod args;
 mod ask;

@@ -6,6 +6,8 @@
 //! request is answered, since an error for what was a *response* could be taken for the answer
 //! to another request with the same number.
 
+use serde::de::IgnoredAny;
+
 use crate::jsonrpc::Id;
 
 /// Longest id worth echoing. Real ids are a few digits or a UUID.
@@ -68,6 +70,8 @@ impl Scanner {
             return None;
         }
         let token = String::from_utf8(self.id?).ok()?;
+        // The line is broken, and what looks like its id may be what is broken about it.
+        serde_json::from_str::<IgnoredAny>(&token).ok()?;
         Id::parse(&token).map(Id::into_owned)
     }
 

@@ -60,6 +60,8 @@ fn refused() -> Vec<(&'static str, i64, Value)> {
         (r#"{"jsonrpc":"2.0","id":7,"method":"ping""#, -32700, json!(7)),
         (r#"{"jsonrpc":"2.0","method":"ping","params":{"id":3},"id":"x""#, -32700, json!("x")),
         (r#"{"jsonrpc":"2.0","id":7,"result":{}"#, -32700, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":7F,"method":"ping"}"#, -32700, Value::Null),
+        ("{\"jsonrpc\":\"2.0\",\"id\":\"a\u{1}\",\"method\":\"ping\"}", -32700, Value::Null),
         (r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}"#, -32600, Value::Null),
         (r#"{"id":7,"method":"ping"}"#, -32600, json!(7)),
         (r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, -32600, json!(7)),

@@ -19,3 +19,4 @@ mod lists;
 mod subscriptions;
 mod lifecycle;
 mod lines;
+mod hostile;

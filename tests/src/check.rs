@@ -124,6 +124,14 @@ impl<'a> Ctx<'a> {
         Ok(self.client_on(peer))
     }
 
+    /// A connection to a process of its own, started with further arguments, nothing said yet.
+    pub fn replica(&self, arguments: &[String]) -> Result<Client, Outcome> {
+        let command = [self.target.command.as_slice(), arguments].concat();
+        let peer = Peer::spawn(&command, self.transcript.clone());
+        let peer = peer.map_err(|error| fail(format!("the server does not start: {error}")))?;
+        Ok(self.client_on(peer))
+    }
+
     /// A connection whose answers stay unread until its peer is told to read.
     pub fn unread(&self) -> Result<Client, Outcome> {
         let peer = Peer::spawn_unread(&self.target.command, self.transcript.clone());

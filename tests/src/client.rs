@@ -31,6 +31,8 @@ pub struct Client {
     inbox: Vec<Value>,
     /// The ids of probes not answered yet.
     probes: Vec<Value>,
+    /// What is answered to each method of a question: a `result` or an `error` member.
+    script: Vec<(String, Value)>,
     spoken: bool,
     closed: bool,
 }
@@ -53,19 +55,34 @@ impl Client {
             next_id: FIRST_ID,
             inbox: Vec::new(),
             probes: Vec::new(),
+            script: Vec::new(),
             spoken: false,
             closed: false,
         }
     }
 
+    /// From now on answers questions of `method` with `answer`: an object with a `result` or an
+    /// `error`, or `null` for no answer at all.
+    pub fn script(&mut self, method: &str, answer: Value) {
+        self.script.retain(|(known, _)| known != method);
+        self.script.push((method.to_owned(), answer));
+    }
+
     /// Does what a client of this revision does before its first real request.
     pub fn open(&mut self) -> Result<(), Outcome> {
+        self.open_with(json!({}))
+    }
+
+    /// As [`Client::open`], declaring `capabilities` where the revision does so at the start.
+    pub fn open_with(&mut self, capabilities: Value) -> Result<(), Outcome> {
         if self.revision.is_modern() {
             self.result("server/discover", json!({}))?;
             return Ok(());
         }
         let version = self.revision.date();
-        let answer = self.result("initialize", revision::initialize_params(version))?;
+        let mut params = revision::initialize_params(version);
+        params["capabilities"] = capabilities;
+        let answer = self.result("initialize", params)?;
         if answer["protocolVersion"] != version {
             return Err(fail(format!("initialize with {version} was answered {answer}")));
         }
@@ -310,7 +327,10 @@ impl Client {
             return;
         }
         let mut answer = json!({"jsonrpc": "2.0", "id": message["id"]});
-        if method == "ping" {
+        if let Some((_, scripted)) = self.script.iter().find(|(known, _)| known == method) {
+            let Some(scripted) = scripted.as_object() else { return };
+            answer.as_object_mut().into_iter().for_each(|answer| answer.extend(scripted.clone()));
+        } else if method == "ping" {
             answer["result"] = json!({});
         } else {
             answer["error"] = json!({"code": -32601, "message": "Method not found"});

@@ -38,6 +38,10 @@ pub struct Profile {
     pub prompt: Option<PromptCall>,
     /// Prompt arguments that must be refused.
     pub refused_prompts: Vec<PromptCall>,
+    /// Calls that ask the client something before they answer.
+    pub asks: Vec<Ask>,
+    /// The flag that takes a file of keys for `requestState`, so that another process can go on.
+    pub state_key_flag: Option<String>,
     /// The parameters of a `completion/complete` that finds something.
     pub completion: Option<Value>,
 }
@@ -52,6 +56,21 @@ pub struct ToolCall {
     /// The structured result, where it is known beforehand.
     #[serde(default)]
     pub structured: Option<Value>,
+}
+
+/// A call that asks the client one question.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ask {
+    pub call: ToolCall,
+    /// The method of the question, such as `elicitation/create`.
+    pub method: String,
+    /// The client capabilities it needs.
+    pub capabilities: Value,
+    /// A result that lets the call succeed.
+    pub answer: Value,
+    /// A word of the call's answer then.
+    pub expect: String,
 }
 
 /// A call with wrong arguments.

@@ -8,6 +8,7 @@
 mod build;
 mod test;
 mod conformance;
+mod new;
 mod demo;
 mod list;
 mod tidy;
@@ -38,6 +39,8 @@ enum Task {
     Test(test::Args),
     /// Check servers, ours or any other, against the protocol
     Conformance(conformance::Args),
+    /// Begin a server of your own as a copy of one that works
+    New(new::Args),
     /// Build each server and show a short real session with it
     Demo(demo::Args),
     /// Regenerate what is derived from the servers' own lists: README tables and snapshots
@@ -66,6 +69,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Build(args) => build::run(&workspace, &args),
         Task::Test(args) => test::run(&workspace, &args),
         Task::Conformance(args) => conformance::run(&workspace, &args),
+        Task::New(args) => new::run(&workspace, &args),
         Task::Demo(args) => demo::run(&workspace, &args),
         Task::List(args) => list::run(&workspace, &args),
         Task::Tidy => tidy::run(&workspace),

@@ -85,11 +85,12 @@ fn call_tool(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result<Rou
     }))
 }
 
-/// The model gets the text it is meant to get, the log gets the cause.
+/// The model gets the text it is meant to get, the log gets the cause. The text often quotes the
+/// arguments, which may be secrets, so it is not for the log.
 fn failed(error: ToolError) -> Reply {
     match error.cause() {
-        Some(cause) => tracing::warn!(cause, "{error}"),
-        None => tracing::debug!("{error}"),
+        Some(cause) => tracing::warn!(cause, "the tool failed"),
+        None => tracing::debug!("the tool reported an error"),
     }
     Reply::from(error)
 }

@@ -13,6 +13,8 @@ mod subscriptions;
 mod tools;
 mod resources;
 mod misc;
+mod asks;
+mod replays;
 mod notices;
 mod flow;
 
@@ -38,6 +40,8 @@ pub(crate) fn all() -> Result<impl Iterator<Item = Check>> {
         tools::CHECKS,
         resources::CHECKS,
         misc::CHECKS,
+        asks::CHECKS,
+        replays::CHECKS,
         notices::CHECKS,
     ];
     let active = sections.into_iter().flatten().copied();

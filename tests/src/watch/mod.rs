@@ -32,6 +32,8 @@ pub struct Watch {
     server_ids: HashSet<String>,
     subscribed: HashSet<String>,
     session_capabilities: Option<Value>,
+    /// What this client declared in `initialize`.
+    client_capabilities: Value,
     session_level: Option<usize>,
     discovered_capabilities: Option<Value>,
     sent_unreadable: bool,
@@ -72,6 +74,7 @@ impl Watch {
             server_ids: HashSet::new(),
             subscribed: HashSet::new(),
             session_capabilities: None,
+            client_capabilities: Value::Null,
             session_level: None,
             discovered_capabilities: None,
             sent_unreadable: false,
@@ -247,6 +250,9 @@ impl Watch {
         let is_response = message.get("result").is_some() || message.get("error").is_some();
         if message["id"].is_null() || is_response {
             return;
+        }
+        if method == "initialize" {
+            self.client_capabilities = params["capabilities"].clone();
         }
         let key = key_of(&message["id"]);
         let token = params["_meta"].get("progressToken").map(key_of);

@@ -37,8 +37,8 @@ impl Watch {
         }
     }
 
-    /// The engine declares no client capability, so all a server may ask is `ping`, and in the
-    /// newest revision nothing at all.
+    /// A server may ask for what the client declared, and in the newest revision for nothing at
+    /// all. `ping` needs no declaration.
     pub(super) fn judge_server_request(&mut self, message: &Value) {
         if self.revision.is_modern() && self.session_capabilities.is_none() {
             self.fault("S-061", "the server sent a request".to_owned(), message);
@@ -48,7 +48,12 @@ impl Watch {
         let fresh = self.server_ids.insert(key_of(id));
         let valid = id.is_string() || id.is_i64() || id.is_u64();
         self.require("S-008", valid && fresh, "its id is invalid or was used before", message);
-        let offered = message["method"] == "ping";
+        let offered = match message["method"].as_str() {
+            Some("elicitation/create") => self.client_capabilities["elicitation"].is_object(),
+            Some("sampling/createMessage") => self.client_capabilities["sampling"].is_object(),
+            Some("roots/list") => self.client_capabilities["roots"].is_object(),
+            method => method == Some("ping"),
+        };
         self.require("S-034", offered, "asks for what the client did not declare", message);
         let token = message["params"]["_meta"].get("progressToken");
         let valid = token.is_none_or(|token| token.is_string() || token.is_i64() || token.is_u64());

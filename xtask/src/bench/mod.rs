@@ -7,6 +7,7 @@
 
 mod subject;
 mod stdio;
+mod asks;
 mod peer;
 mod wire;
 mod procfs;

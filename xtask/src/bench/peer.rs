@@ -68,17 +68,34 @@ impl Peer {
 
     /// The next line that answers a request; notifications before it are passed over.
     pub(crate) fn reply(&mut self) -> Result<&[u8]> {
-        loop {
-            self.line.clear();
-            let read = self.output.read_until(b'\n', &mut self.line)?;
-            ensure!(read > 0, "the server ended, or was ended because it did not answer in time");
-            if wire::is_reply(&self.line) {
-                break;
-            }
+        self.read_line()?;
+        while !wire::is_reply(&self.line) {
+            self.read_line()?;
         }
         let shown = || String::from_utf8_lossy(self.line.get(..400).unwrap_or(&self.line));
         ensure!(wire::is_success(&self.line), "a call failed: {}", shown());
         Ok(&self.line)
+    }
+
+    /// The id of the server's next request, which must be of this method.
+    pub(crate) fn question(&mut self, method: &str) -> Result<u64> {
+        self.read_line()?;
+        let is_asked = memchr::memmem::find(&self.line, method.as_bytes()).is_some();
+        let id = wire::id(&self.line).filter(|_| is_asked);
+        id.with_context(|| format!("no {method}: {}", String::from_utf8_lossy(&self.line)))
+    }
+
+    /// The next line, whatever it is.
+    pub(crate) fn line(&mut self) -> Result<&[u8]> {
+        self.read_line()?;
+        Ok(&self.line)
+    }
+
+    fn read_line(&mut self) -> Result<()> {
+        self.line.clear();
+        let read = self.output.read_until(b'\n', &mut self.line)?;
+        ensure!(read > 0, "the server ended, or was ended because it did not answer in time");
+        Ok(())
     }
 
     /// Whether another whole line has been read already.

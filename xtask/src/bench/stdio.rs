@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::affinity::OneCore;
+use super::asks;
 use super::metric::{Figures, Metric};
 use super::peer::Peer;
 use super::procfs;
@@ -24,14 +25,27 @@ pub(crate) struct Load {
     pub(crate) starts: usize,
     pub(crate) sequential: u64,
     pub(crate) pipelined: u64,
+    pub(crate) asks: u64,
     pub(crate) echoes: usize,
     pub(crate) million: bool,
 }
 
-pub(crate) const FULL: Load =
-    Load { starts: 20, sequential: 10_000, pipelined: 100_000, echoes: 50, million: true };
-pub(crate) const QUICK: Load =
-    Load { starts: 5, sequential: 2_000, pipelined: 20_000, echoes: 10, million: false };
+pub(crate) const FULL: Load = Load {
+    starts: 20,
+    sequential: 10_000,
+    pipelined: 100_000,
+    asks: 5_000,
+    echoes: 50,
+    million: true,
+};
+pub(crate) const QUICK: Load = Load {
+    starts: 5,
+    sequential: 2_000,
+    pipelined: 20_000,
+    asks: 1_000,
+    echoes: 10,
+    million: false,
+};
 
 pub(crate) fn measure(subject: &Subject, revision: &str, load: Load) -> Result<Figures> {
     let mut figures = Figures::default();
@@ -43,6 +57,9 @@ pub(crate) fn measure(subject: &Subject, revision: &str, load: Load) -> Result<F
     if subject.sums {
         sequential(&mut peer, revision, load, &mut figures).context("sequential calls")?;
         pipelined(&mut peer, revision, load, &mut figures).context("pipelined calls")?;
+    }
+    if subject.asks {
+        asks::measure(&mut peer, revision, load.asks, &mut figures).context("questions")?;
     }
     if subject.echoes {
         echo(&mut peer, revision, load, &mut figures).context("1 MB echo")?;
@@ -168,17 +185,17 @@ fn echo(peer: &mut Peer, revision: &str, load: Load, figures: &mut Figures) -> R
     Ok(())
 }
 
-struct CpuMeter {
+pub(crate) struct CpuMeter {
     pid: u32,
     before: Option<Duration>,
 }
 
 impl CpuMeter {
-    fn start(peer: &Peer) -> Self {
+    pub(crate) fn start(peer: &Peer) -> Self {
         Self { pid: peer.pid, before: procfs::cpu(peer.pid) }
     }
 
-    fn micros_per(&self, calls: u64) -> Option<f64> {
+    pub(crate) fn micros_per(&self, calls: u64) -> Option<f64> {
         let used = procfs::cpu(self.pid)?.checked_sub(self.before?)?;
         Some(used.as_secs_f64() * 1e6 / calls as f64)
     }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::workspace::{Profile, Workspace, run as run_command};
 
@@ -22,6 +22,8 @@ pub(crate) struct Subject {
     pub(crate) sums: bool,
     /// Has `echo {message}`.
     pub(crate) echoes: bool,
+    /// Has `calculate_power {base, exponent}`, which asks before it shows a long result.
+    pub(crate) asks: bool,
 }
 
 /// Builds the subjects asked for. One that cannot be built is skipped, with the reason, and the
@@ -43,8 +45,14 @@ pub(crate) fn prepare(
 fn build(workspace: &Workspace, name: &'static str) -> Result<Subject> {
     let both = [STATEFUL, MODERN].as_slice();
     let one = [STATEFUL].as_slice();
-    let subject =
-        |command, revisions, sums, echoes| Subject { name, command, revisions, sums, echoes };
+    let subject = |command, revisions, sums, echoes| Subject {
+        name,
+        command,
+        revisions,
+        sums,
+        echoes,
+        asks: name == "calculator",
+    };
     Ok(match name {
         "calculator" => subject(calculator(workspace)?, ALL, true, false),
         "echo" => subject(peer(workspace, "ours", &[])?, both, false, true),
@@ -57,7 +65,10 @@ fn build(workspace: &Workspace, name: &'static str) -> Result<Subject> {
 fn calculator(workspace: &Workspace) -> Result<Vec<String>> {
     let servers = workspace.select(&["calculator".to_owned()])?;
     workspace.build(&servers, Profile::Release)?;
-    Ok(servers.iter().map(|server| shown(&workspace.binary(server, Profile::Release))).collect())
+    let server = servers.first().context("no calculator")?;
+    let binary = shown(&workspace.binary(server, Profile::Release));
+    // Far above any rate measured: what counts is that each call is held against it.
+    Ok(vec![binary, "--rate-limit".to_owned(), "100000000".to_owned()])
 }
 
 /// The peers share one target folder beside the workspace's: they are built once, and their
