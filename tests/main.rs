@@ -1,6 +1,22 @@
 //! The one test binary of the workspace.
 //!
-//! `engine` proves the conformance engine itself, `every_server` holds the servers to it.
+//! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
+//! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace,
+//! `policies` holds each common flag to what it promises.
 
+#[cfg(test)]
 mod engine;
+#[cfg(test)]
 mod every_server;
+#[cfg(test)]
+mod built;
+#[cfg(test)]
+mod clients;
+#[cfg(test)]
+mod copied;
+#[cfg(test)]
+mod policies;
+#[cfg(test)]
+mod stdout;
+#[cfg(test)]
+mod replicas;

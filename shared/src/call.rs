@@ -8,10 +8,14 @@ use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
+use tracing::Span;
 
 use crate::ask::back_channel::BackChannel;
 use crate::ask::replay::Replay;
+use crate::error::Error;
 use crate::outbox::Outbox;
+use crate::params::Meta;
+use crate::policy::{AuditEntry, RateLimit, Waiting};
 use crate::registry::Registry;
 use crate::revision::Revision;
 use crate::wire;
@@ -49,10 +53,7 @@ pub struct ClientInfo {
 #[derive(Debug, Clone)]
 pub(crate) enum Client {
     Session(Arc<ClientInfo>),
-    Envelope {
-        info: Option<Box<str>>,
-        capabilities: Box<str>,
-    },
+    Envelope { info: Option<Box<str>>, capabilities: Box<str> },
 }
 
 impl Client {
@@ -66,16 +67,10 @@ impl Client {
         match self {
             Self::Session(info) => ClientInfo::clone(info),
             Self::Envelope { info, capabilities } => {
-                let parsed = info
-                    .as_deref()
-                    .and_then(|raw| serde_json::from_str(raw).ok());
+                let parsed = info.as_deref().and_then(|raw| serde_json::from_str(raw).ok());
                 let Implementation { name, version } = parsed.unwrap_or_default();
                 let capabilities = serde_json::from_str(capabilities).unwrap_or_default();
-                ClientInfo {
-                    name,
-                    version,
-                    capabilities,
-                }
+                ClientInfo { name, version, capabilities }
             }
         }
     }
@@ -103,6 +98,7 @@ impl LogThreshold {
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) revision: Revision,
+    pub(crate) kind: Kind,
     /// The tool's name, the resource's URI, or the prompt's name.
     pub(crate) subject: String,
     pub(crate) client: Client,
@@ -111,6 +107,9 @@ pub(crate) struct Call {
     progress: Option<Progress>,
     log: LogThreshold,
     asks: Asks,
+    waiting: Waiting,
+    audit: Option<AuditEntry>,
+    span: Span,
     /// Set under the stream's lock when the call is answered or cancelled.
     closed: AtomicBool,
     cancelled: Notify,
@@ -126,24 +125,24 @@ struct Progress {
 }
 
 impl Call {
-    pub(crate) fn new(
-        origin: Origin,
-        subject: String,
-        progress_token: Option<&str>,
-        asks: Asks,
-    ) -> Self {
+    pub(crate) fn new(origin: Origin, beginning: Beginning<'_>, asks: Asks) -> Self {
+        let Beginning { kind, subject, arguments, progress_token, trace_parent } = beginning;
+        let audit = origin.registry.audit.as_ref().map(|audit| audit.begin(arguments));
+        let span = span(kind, &subject, trace_parent);
         Self {
             revision: origin.revision,
+            kind,
             subject,
             client: origin.client,
             registry: origin.registry,
             stream: origin.stream,
-            progress: progress_token.map(|token| Progress {
-                token: token.into(),
-                next: AtomicU64::new(0),
-            }),
+            progress: progress_token
+                .map(|token| Progress { token: token.into(), next: AtomicU64::new(0) }),
             log: origin.log,
             asks,
+            waiting: Waiting::default(),
+            audit,
+            span,
             closed: AtomicBool::new(false),
             cancelled: Notify::new(),
             is_cancelled: AtomicBool::new(false),
@@ -160,9 +159,7 @@ impl Call {
             !self.closed.load(Ordering::Relaxed)
                 && done >= progress.next.load(Ordering::Relaxed)
                 && {
-                    progress
-                        .next
-                        .store(done.saturating_add(1), Ordering::Relaxed);
+                    progress.next.store(done.saturating_add(1), Ordering::Relaxed);
                     true
                 }
         };
@@ -176,8 +173,7 @@ impl Call {
             return;
         }
         let open = || !self.closed.load(Ordering::Relaxed);
-        self.stream
-            .push_notification(open, |out| wire::write_log(out, level, data));
+        self.stream.push_notification(open, |out| wire::write_log(out, level, data));
     }
 
     /// Appends the answer; nothing of this call is sent after it.
@@ -191,8 +187,29 @@ impl Call {
     /// Nothing of this call is sent from now on, and whoever works for it is told.
     pub(crate) fn cancel(&self) {
         self.close(|_| {});
+        self.stop();
+        self.record("cancelled", 0);
+    }
+
+    /// Whoever works for this call is told that nobody waits for it any more.
+    pub(crate) fn stop(&self) {
         self.is_cancelled.store(true, Ordering::Release);
         self.cancelled.notify_waiters();
+    }
+
+    /// Writes the call into the audit log, if there is one.
+    pub(crate) fn record(&self, outcome: &str, bytes_out: usize) {
+        if let (Some(audit), Some(entry)) = (&self.registry.audit, &self.audit) {
+            audit.end(self, entry, outcome, bytes_out);
+        }
+    }
+
+    pub(crate) fn waiting(&self) -> &Waiting {
+        &self.waiting
+    }
+
+    pub(crate) fn span(&self) -> &Span {
+        &self.span
     }
 
     pub(crate) fn asks(&self) -> &Asks {
@@ -211,6 +228,62 @@ impl Call {
     }
 }
 
+/// What kind of request a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Tool,
+    Resource,
+    Prompt,
+    Completion,
+    List,
+}
+
+impl Kind {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Resource => "resource",
+            Self::Prompt => "prompt",
+            Self::Completion => "completion",
+            Self::List => "list",
+        }
+    }
+}
+
+/// What the request itself says.
+#[derive(Debug)]
+pub(crate) struct Beginning<'a> {
+    pub(crate) kind: Kind,
+    /// The tool's name, the resource's URI, or the prompt's name.
+    pub(crate) subject: String,
+    /// JSON text, empty if this kind has none.
+    pub(crate) arguments: &'a str,
+    pub(crate) progress_token: Option<&'a str>,
+    /// W3C trace context.
+    pub(crate) trace_parent: Option<&'a str>,
+}
+
+impl<'a> Beginning<'a> {
+    pub(crate) fn of(
+        kind: Kind,
+        subject: String,
+        arguments: &'a str,
+        meta: &Meta<'a>,
+    ) -> Result<Self, Error> {
+        let progress_token = meta.progress_token()?;
+        Ok(Self { kind, subject, arguments, progress_token, trace_parent: meta.trace_parent() })
+    }
+}
+
+/// The span a handler's log lines belong to. One that somebody traces shows at every log level.
+fn span(kind: Kind, subject: &str, trace_parent: Option<&str>) -> Span {
+    let kind = kind.as_str();
+    match trace_parent {
+        Some(traceparent) => tracing::error_span!("call", kind, subject, traceparent),
+        None => tracing::info_span!("call", kind, subject),
+    }
+}
+
 /// How this call can ask its client.
 #[derive(Debug)]
 pub(crate) enum Asks {
@@ -220,7 +293,7 @@ pub(crate) enum Asks {
     Session(Arc<BackChannel>),
     /// By suspending the handler (2026-07-28).
     Replay {
-        replay: Mutex<Replay>,
+        replay: Mutex<Box<Replay>>,
         method: &'static str,
         /// As they came, to tell a retry of this request from another one.
         arguments: Box<str>,
@@ -237,4 +310,5 @@ pub(crate) struct Origin {
     pub(crate) log: LogThreshold,
     /// The way to the client, in a stateful session.
     pub(crate) back_channel: Option<Arc<BackChannel>>,
+    pub(crate) rate_limit: Option<Arc<RateLimit>>,
 }

@@ -110,9 +110,7 @@ impl Subscriber {
     pub(crate) fn edit<T>(&self, edit: impl FnOnce(&mut Interest) -> T) -> T {
         let mut interest = lock(&self.interest);
         let answer = edit(&mut interest);
-        lock(&self.pending)
-            .resources
-            .retain(|uri| interest.resources.contains(uri));
+        lock(&self.pending).resources.retain(|uri| interest.resources.contains(uri));
         answer
     }
 }

@@ -14,11 +14,8 @@ pub struct Completing {
 impl Completing {
     /// Those of `candidates` that begin with what was typed.
     pub fn filter<T: AsRef<str>>(&self, candidates: impl IntoIterator<Item = T>) -> Vec<String> {
-        let matching = candidates
-            .into_iter()
-            .filter(|candidate| candidate.as_ref().starts_with(&self.value));
-        matching
-            .map(|candidate| candidate.as_ref().to_owned())
-            .collect()
+        let matching =
+            candidates.into_iter().filter(|candidate| candidate.as_ref().starts_with(&self.value));
+        matching.map(|candidate| candidate.as_ref().to_owned()).collect()
     }
 }

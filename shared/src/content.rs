@@ -78,10 +78,7 @@ pub enum Role {
 impl Content {
     /// Plain text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text {
-            text: text.into(),
-            annotations: None,
-        }
+        Self::Text { text: text.into(), annotations: None }
     }
 
     /// A picture from its raw bytes.
@@ -96,21 +93,13 @@ impl Content {
 
     /// A resource with its contents inlined.
     pub fn resource(resource: ResourceContents) -> Self {
-        Self::Resource {
-            resource,
-            annotations: None,
-        }
+        Self::Resource { resource, annotations: None }
     }
 
     /// The same block with `annotations` on it.
     pub fn annotated(mut self, annotations: Annotations) -> Self {
         match &mut self {
-            Self::Text {
-                annotations: slot, ..
-            }
-            | Self::Resource {
-                annotations: slot, ..
-            } => {
+            Self::Text { annotations: slot, .. } | Self::Resource { annotations: slot, .. } => {
                 *slot = Some(annotations);
             }
             Self::Image(media) | Self::Audio(media) => media.annotations = Some(annotations),
@@ -122,10 +111,6 @@ impl Content {
 
 impl Media {
     fn new(bytes: &[u8], mime_type: &str) -> Self {
-        Self {
-            data: STANDARD.encode(bytes),
-            mime_type: mime_type.to_owned(),
-            annotations: None,
-        }
+        Self { data: STANDARD.encode(bytes), mime_type: mime_type.to_owned(), annotations: None }
     }
 }

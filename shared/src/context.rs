@@ -23,10 +23,7 @@ pub struct Context<S> {
 
 impl<S> Clone for Context<S> {
     fn clone(&self) -> Self {
-        Self {
-            state: Arc::clone(&self.state),
-            call: Arc::clone(&self.call),
-        }
+        Self { state: Arc::clone(&self.state), call: Arc::clone(&self.call) }
     }
 }
 
@@ -66,9 +63,7 @@ impl<S> Context<S> {
     ) -> Result<Elicited, AskError> {
         let elicitation = elicitation.into();
         let question = elicitation.question(self.revision())?;
-        self.call
-            .ask(key, question, |answer| elicitation.read(answer))
-            .await
+        self.call.ask(key, question, |answer| elicitation.read(answer)).await
     }
 
     /// Asks the client's model. See [`Context::elicit`] about `key`.
@@ -124,7 +119,8 @@ impl<S> Context<S> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        match tokio::task::spawn_blocking(work).await {
+        let span = tracing::Span::current();
+        match tokio::task::spawn_blocking(move || span.in_scope(work)).await {
             Ok(value) => value,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),

@@ -21,10 +21,7 @@ pub struct ToolError {
 impl ToolError {
     /// `message` says what went wrong and what to try next. It goes to the model.
     pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            cause: None,
-        }
+        Self { message: message.into(), cause: None }
     }
 
     /// Adds the cause, which goes to the log and nowhere else.
@@ -52,7 +49,7 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 /// A failed request that is not a tool call. It carries no error code: which number a revision
-/// uses for it is known to [`crate::wire`] alone.
+/// uses for it is known to `wire` alone.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -73,6 +70,13 @@ pub enum Error {
     MissingCapability(serde_json::Value),
     /// A limit of this server is reached; the text says which and what to do.
     Refused(&'static str),
+    /// More calls than the server takes in a second.
+    RateLimited {
+        /// Not before this time is a call let through again.
+        retry_after: std::time::Duration,
+    },
+    /// The request took longer than the server lets one take.
+    TimedOut(String),
     /// Something on our side failed. The text goes to the log; the wire says "Internal error".
     Internal(String),
 }
@@ -110,6 +114,10 @@ impl fmt::Display for Error {
                 write!(f, "The client must declare the capability {capabilities}")
             }
             Self::Refused(message) => f.write_str(message),
+            Self::TimedOut(message) => f.write_str(message),
+            Self::RateLimited { retry_after } => {
+                write!(f, "Too many calls; try again in {} ms", retry_after.as_millis() + 1)
+            }
             Self::Internal(_) => f.write_str("Internal error"),
         }
     }

@@ -63,15 +63,8 @@ impl Borrow<str> for Id<'static> {
 /// One well-formed message.
 #[derive(Debug)]
 pub(crate) enum Message<'a> {
-    Request {
-        id: Id<'a>,
-        method: Cow<'a, str>,
-        params: Option<&'a RawValue>,
-    },
-    Notification {
-        method: Cow<'a, str>,
-        params: Option<&'a RawValue>,
-    },
+    Request { id: Id<'a>, method: Cow<'a, str>, params: Option<&'a RawValue> },
+    Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
     Response(Response<'a>),
 }
 
@@ -94,11 +87,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     fn new(id: Option<Id<'_>>, code: i32, message: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            id: id.map(Id::into_owned),
-            code,
-            message: message.into(),
-        }
+        Self { id: id.map(Id::into_owned), code, message: message.into() }
     }
 
     /// Bytes that are not JSON: the id is looked for token by token.
@@ -127,10 +116,7 @@ pub(crate) enum Line<'a> {
 /// Parses one line (without its newline).
 pub(crate) fn parse_line(line: &[u8]) -> Line<'_> {
     let Ok(text) = std::str::from_utf8(line) else {
-        return Line::Single(Err(Refusal::unreadable(
-            line,
-            "The message is not valid UTF-8",
-        )));
+        return Line::Single(Err(Refusal::unreadable(line, "The message is not valid UTF-8")));
     };
     if text.trim_ascii_start().starts_with('[') {
         return match serde_json::from_str(text) {
@@ -149,11 +135,7 @@ pub(crate) fn parse_message(text: &str) -> Result<Message<'_>, Refusal> {
         if error.is_data() {
             // Valid JSON of the wrong shape; `error` names the member at fault.
             let message = format!("Not a JSON-RPC message: {error}");
-            Refusal::new(
-                salvage::request_id(text.as_bytes()),
-                code::INVALID_REQUEST,
-                message,
-            )
+            Refusal::new(salvage::request_id(text.as_bytes()), code::INVALID_REQUEST, message)
         } else {
             Refusal::unreadable(text.as_bytes(), not_json(&error))
         }
@@ -204,38 +186,21 @@ impl<'a> Envelope<'a> {
             return refuse(id, code::INVALID_REQUEST, "`method` must be a string");
         };
         if self.result.is_some() || self.error.is_some() {
-            return refuse(
-                id,
-                code::INVALID_REQUEST,
-                "A request has no `result` or `error`",
-            );
+            return refuse(id, code::INVALID_REQUEST, "A request has no `result` or `error`");
         }
         match (self.id, id) {
-            (None, _) => Ok(Message::Notification {
-                method,
-                params: self.params,
-            }),
-            (Some(_), None) => refuse(
-                None,
-                code::INVALID_REQUEST,
-                "`id` must be a string or an integer",
-            ),
+            (None, _) => Ok(Message::Notification { method, params: self.params }),
+            (Some(_), None) => {
+                refuse(None, code::INVALID_REQUEST, "`id` must be a string or an integer")
+            }
             (Some(_), Some(id)) => match self.params.map(|raw| raw.get().as_bytes().first()) {
-                None | Some(Some(b'{')) => Ok(Message::Request {
-                    id,
-                    method,
-                    params: self.params,
-                }),
+                None | Some(Some(b'{')) => Ok(Message::Request { id, method, params: self.params }),
                 Some(Some(b'[')) => refuse(
                     Some(id),
                     code::INVALID_PARAMS,
                     "`params` must be an object, not an array",
                 ),
-                Some(_) => refuse(
-                    Some(id),
-                    code::INVALID_REQUEST,
-                    "`params` must be an object",
-                ),
+                Some(_) => refuse(Some(id), code::INVALID_REQUEST, "`params` must be an object"),
             },
         }
     }
@@ -247,18 +212,10 @@ impl<'a> Envelope<'a> {
             // Whoever sent this may have meant a response: an id we echo could be taken for the
             // answer to a request of theirs.
             (Some(_), Some(_)) => {
-                return Err(Refusal::new(
-                    None,
-                    code::INVALID_REQUEST,
-                    "Both `result` and `error`",
-                ));
+                return Err(Refusal::new(None, code::INVALID_REQUEST, "Both `result` and `error`"));
             }
             (None, None) => {
-                return Err(Refusal::new(
-                    id,
-                    code::INVALID_REQUEST,
-                    "`method` is missing",
-                ));
+                return Err(Refusal::new(id, code::INVALID_REQUEST, "`method` is missing"));
             }
         };
         match id {

@@ -39,7 +39,10 @@
 //! `dispatch` (messages to handlers), `call` (one request while it runs), `answer` and `wire`
 //! (handlers' answers to bytes), `outbox` and `changes` (what is sent when).
 
+#![warn(missing_docs)]
+
 mod answer;
+mod args;
 mod ask;
 mod call;
 mod changes;
@@ -55,6 +58,7 @@ mod limits;
 mod mistakes;
 mod outbox;
 mod params;
+mod policy;
 mod prompt;
 mod registry;
 mod resource;
@@ -86,6 +90,7 @@ pub use completion::Completing;
 pub use content::{Annotations, Content, Media, Role};
 pub use context::Context;
 pub use error::{Error, ToolError, ToolResult};
+pub use limits::Limits;
 pub use prompt::{PromptMessage, PromptResult};
 pub use resource::{Body, CacheHint, Resource, ResourceContents, ResourceOptions, ResourceResult};
 pub use revision::Revision;

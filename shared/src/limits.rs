@@ -2,22 +2,23 @@
 
 use std::time::Duration;
 
-#[derive(Debug, Clone)]
-pub(crate) struct Limits {
+/// Limits for one server; each is also a flag of [`crate::main`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
     /// How long a call may run, not counting the time it waits for answers of the client.
-    pub(crate) call_timeout: Duration,
+    pub call_timeout: Duration,
     /// How long the client may take to answer a question.
-    pub(crate) ask_timeout: Duration,
+    pub ask_timeout: Duration,
     /// How long calls may go on once the peer has closed, or once we are told to stop.
-    pub(crate) drain: Duration,
+    pub drain: Duration,
     /// Longest message accepted.
-    pub(crate) max_message_bytes: usize,
+    pub max_message_bytes: usize,
     /// Calls waiting at the same time; one more is refused.
-    pub(crate) max_in_flight: usize,
+    pub max_in_flight: usize,
     /// Resources a session or a listen stream may subscribe to, and listen streams.
-    pub(crate) max_subscriptions: usize,
+    pub max_subscriptions: usize,
     /// Requests a second that reach a handler; `None`: as many as come.
-    pub(crate) calls_per_second: Option<u32>,
+    pub calls_per_second: Option<u32>,
 }
 
 impl Default for Limits {

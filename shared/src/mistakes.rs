@@ -11,39 +11,25 @@ use crate::registry::{Reference, Registry};
 pub(crate) fn find(registry: &Registry, mut mistakes: Vec<String>) -> Vec<String> {
     let tools = registry.tools.iter().map(|tool| tool.name.as_str());
     let prompts = registry.prompts.iter().map(|prompt| prompt.name.as_str());
-    let uris = registry
-        .resources
-        .iter()
-        .map(|fixed| fixed.resource.uri.as_str());
-    let templates = registry
-        .templates
-        .iter()
-        .map(|template| template.text.as_str());
+    let uris = registry.resources.iter().map(|fixed| fixed.resource.uri.as_str());
+    let templates = registry.templates.iter().map(|template| template.text.as_str());
     mistakes.extend(repeated("tool", tools));
     mistakes.extend(repeated("prompt", prompts));
     mistakes.extend(repeated("resource", uris));
     mistakes.extend(repeated("resource template", templates));
     for tool in &registry.tools {
         if !is_tool_name(&tool.name) {
-            mistakes.push(format!(
-                "tool `{}`: a name is 1 to 128 of A-Z a-z 0-9 _ . -",
-                tool.name
-            ));
+            mistakes.push(format!("tool `{}`: a name is 1 to 128 of A-Z a-z 0-9 _ . -", tool.name));
         }
         if tool.arguments.schema().get("type").and_then(Value::as_str) != Some("object") {
             mistakes.push(format!("tool `{}`: the input must be a struct", tool.name));
         }
         if tool.description.is_none() {
-            mistakes.push(format!(
-                "tool `{}`: the input struct needs a doc comment",
-                tool.name
-            ));
+            mistakes.push(format!("tool `{}`: the input struct needs a doc comment", tool.name));
         }
         for keyword in tool.arguments.unchecked_keywords() {
-            mistakes.push(format!(
-                "tool `{}`: nothing checks `{keyword}` of its schema",
-                tool.name
-            ));
+            mistakes
+                .push(format!("tool `{}`: nothing checks `{keyword}` of its schema", tool.name));
         }
     }
     for (reference, argument) in registry.completions.keys() {
@@ -57,9 +43,7 @@ pub(crate) fn find(registry: &Registry, mut mistakes: Vec<String>) -> Vec<String
             }),
         };
         if !known {
-            mistakes.push(format!(
-                "completion of `{argument}`: no such argument of {reference:?}"
-            ));
+            mistakes.push(format!("completion of `{argument}`: no such argument of {reference:?}"));
         }
     }
     mistakes

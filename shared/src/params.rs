@@ -69,6 +69,8 @@ pub(crate) struct Meta<'a> {
     pub(crate) client_capabilities: Option<&'a RawValue>,
     #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
     pub(crate) client_info: Option<&'a RawValue>,
+    #[serde(borrow)]
+    traceparent: Option<&'a RawValue>,
     #[serde(borrow, rename = "io.modelcontextprotocol/logLevel")]
     pub(crate) log_level: Option<&'a RawValue>,
 }
@@ -95,9 +97,7 @@ impl<'a> Params<'a> {
         match self.arguments.map(RawValue::get) {
             None => Ok("{}"),
             Some(raw) if raw.starts_with('{') => Ok(raw),
-            Some(_) => Err(Error::invalid_params(
-                "`params.arguments` must be an object",
-            )),
+            Some(_) => Err(Error::invalid_params("`params.arguments` must be an object")),
         }
     }
 
@@ -108,9 +108,7 @@ impl<'a> Params<'a> {
         };
         let arguments: BTreeMap<String, String> =
             serde_json::from_str(raw.get()).map_err(|error| {
-                Error::invalid_params(format!(
-                    "`params.arguments` must hold strings only: {error}"
-                ))
+                Error::invalid_params(format!("`params.arguments` must hold strings only: {error}"))
             })?;
         Ok(arguments.into_iter().collect())
     }
@@ -123,6 +121,22 @@ impl<'a> Meta<'a> {
         self.protocol_version.is_some() || self.client_capabilities.is_some()
     }
 
+    /// The W3C trace context, if it is well formed; otherwise it is ignored, as the standard says.
+    pub(crate) fn trace_parent(&self) -> Option<&'a str> {
+        let text = self.traceparent?.get().strip_prefix('"')?.strip_suffix('"')?;
+        let parts: Vec<&str> = text.split('-').collect();
+        let [version, trace, parent, flags] = parts.as_slice() else {
+            return None;
+        };
+        let is_hex = |part: &str, length: usize| {
+            part.len() == length
+                && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        let is_valid =
+            is_hex(version, 2) && is_hex(trace, 32) && is_hex(parent, 16) && is_hex(flags, 2);
+        is_valid.then_some(text)
+    }
+
     /// The token as raw JSON: a string or an integer.
     pub(crate) fn progress_token(&self) -> Result<Option<&'a str>, Error> {
         let Some(raw) = self.progress_token.map(RawValue::get) else {
@@ -130,9 +144,9 @@ impl<'a> Meta<'a> {
         };
         match crate::jsonrpc::Id::parse(raw) {
             Some(_) => Ok(Some(raw)),
-            None => Err(Error::invalid_params(
-                "`_meta.progressToken` must be a string or an integer",
-            )),
+            None => {
+                Err(Error::invalid_params("`_meta.progressToken` must be a string or an integer"))
+            }
         }
     }
 }
@@ -156,6 +170,5 @@ pub(crate) fn required<'a, T: Deserialize<'a>>(
 /// The position serde_json names is within one member, which helps nobody.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.rsplit_once(" at line ")
-        .map_or(text.clone(), |(reason, _)| reason.to_owned())
+    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
 }

@@ -20,17 +20,11 @@ pub struct PromptMessage {
 impl PromptMessage {
     /// A message from the person.
     pub fn user(content: Content) -> Self {
-        Self {
-            role: Role::User,
-            content,
-        }
+        Self { role: Role::User, content }
     }
 
     /// A message from the model.
     pub fn assistant(content: Content) -> Self {
-        Self {
-            role: Role::Assistant,
-            content,
-        }
+        Self { role: Role::Assistant, content }
     }
 }

@@ -17,6 +17,7 @@ use crate::changes::Changes;
 use crate::completion::Completing;
 use crate::error::{Error, ToolError};
 use crate::limits::Limits;
+use crate::policy::Audit;
 use crate::prompt::PromptMessage;
 use crate::resource::{CacheHint, Resource, ResourceContents, ResourceOptions};
 use crate::revision::Revision;
@@ -112,6 +113,7 @@ pub(crate) struct Registry {
     pub(crate) changes: Changes,
     pub(crate) seal: Seal,
     pub(crate) limits: Limits,
+    pub(crate) audit: Option<Audit>,
     pub(crate) tools_change: bool,
     pub(crate) prompts_change: bool,
     /// List items encoded once for each revision; emptied when a list changes.
@@ -121,9 +123,7 @@ pub(crate) struct Registry {
 impl Registry {
     pub(crate) fn tool(&self, name: &str) -> Option<&Tool> {
         // Servers have a handful of tools; comparing a few short names beats hashing.
-        self.tools
-            .iter()
-            .find(|tool| tool.name == name && tool.visible.load(Ordering::Relaxed))
+        self.tools.iter().find(|tool| tool.name == name && tool.visible.load(Ordering::Relaxed))
     }
 
     pub(crate) fn prompt(&self, name: &str) -> Option<&Prompt> {
@@ -134,19 +134,13 @@ impl Registry {
 
     /// The handler that reads `uri`, with the variables its template found in it.
     pub(crate) fn reader(&self, uri: &str) -> Option<(&ReadFn, Strings, CacheHint)> {
-        if let Some(fixed) = self
-            .resources
-            .iter()
-            .find(|fixed| fixed.resource.uri == uri)
-        {
+        if let Some(fixed) = self.resources.iter().find(|fixed| fixed.resource.uri == uri) {
             return Some((&fixed.read, Vec::new(), fixed.cache));
         }
         self.templates.iter().find_map(|template| {
             let variables = template.pattern.matches(uri)?;
-            let variables = variables
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect();
+            let variables =
+                variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
             Some((&template.read, variables, template.options.cache))
         })
     }
@@ -175,13 +169,8 @@ impl Registry {
     fn encode(&self, list: List, revision: Revision) -> Vec<Item> {
         match list {
             List::Tools => {
-                let visible = self
-                    .tools
-                    .iter()
-                    .filter(|tool| tool.visible.load(Ordering::Relaxed));
-                visible
-                    .map(|tool| wire::tool_item(revision, tool))
-                    .collect()
+                let visible = self.tools.iter().filter(|tool| tool.visible.load(Ordering::Relaxed));
+                visible.map(|tool| wire::tool_item(revision, tool)).collect()
             }
             List::Resources => self.encode_fixed_resources(revision),
             List::Templates => self
@@ -190,22 +179,15 @@ impl Registry {
                 .map(|template| wire::template_item(revision, template))
                 .collect(),
             List::Prompts => {
-                let visible = self
-                    .prompts
-                    .iter()
-                    .filter(|prompt| prompt.visible.load(Ordering::Relaxed));
-                visible
-                    .map(|prompt| wire::prompt_item(revision, prompt))
-                    .collect()
+                let visible =
+                    self.prompts.iter().filter(|prompt| prompt.visible.load(Ordering::Relaxed));
+                visible.map(|prompt| wire::prompt_item(revision, prompt)).collect()
             }
         }
     }
 
     pub(crate) fn encode_fixed_resources(&self, revision: Revision) -> Vec<Item> {
-        self.resources
-            .iter()
-            .map(|fixed| wire::resource_item(revision, &fixed.resource))
-            .collect()
+        self.resources.iter().map(|fixed| wire::resource_item(revision, &fixed.resource)).collect()
     }
 
     pub(crate) fn show_tool(&self, name: &str, visible: bool) -> bool {
@@ -231,17 +213,12 @@ impl Registry {
     }
 
     fn forget_encoded(&self) {
-        self.encoded
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.encoded.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registry")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_struct("Registry").field("name", &self.name).finish_non_exhaustive()
     }
 }

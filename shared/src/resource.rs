@@ -79,11 +79,7 @@ impl ResourceContents {
     /// Binary contents from their raw bytes.
     pub fn blob(uri: impl Into<String>, mime_type: &str, bytes: &[u8]) -> Self {
         let body = Body::Blob(STANDARD.encode(bytes));
-        Self {
-            uri: uri.into(),
-            mime_type: Some(mime_type.to_owned()),
-            body,
-        }
+        Self { uri: uri.into(), mime_type: Some(mime_type.to_owned()), body }
     }
 
     /// A value as pretty-printed JSON text.
@@ -106,10 +102,7 @@ pub struct ResourceOptions {
 impl ResourceOptions {
     /// `name` is short and for programs, for example `countdowns`.
     pub fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            ..Self::default()
-        }
+        Self { name: name.to_owned(), ..Self::default() }
     }
 
     /// Name for people.

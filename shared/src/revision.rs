@@ -53,9 +53,7 @@ impl Revision {
 
     /// The revision with this date string, if there is one.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|revision| revision.as_str() == text)
+        Self::ALL.into_iter().find(|revision| revision.as_str() == text)
     }
 
     /// What `initialize` answers to `requested`: the same revision if it has a handshake,

@@ -1,34 +1,29 @@
 //! From the command line to a running server: what every server's `main` does.
 
+use std::future::pending;
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, CommandFactory, FromArgMatches};
-use tracing::level_filters::LevelFilter;
+use tokio::signal::unix::{SignalKind, signal};
 
+use crate::args::Common;
 use crate::dispatch;
 use crate::registry::Registry;
 use crate::server::Server;
 use crate::transport::Transport;
 use crate::transport::stdio::Stdio;
 
-/// Flags every server has, beside its own.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Common options")]
-struct Common {
-    /// How much to log to standard error: off, error, warn, info, debug or trace
-    #[arg(long, value_name = "LEVEL", default_value = "warn", env = "MCP_LOG")]
-    log: LevelFilter,
-}
-
-/// Reads the command line, builds the server and serves it until the client is gone.
+/// Reads the command line, builds the server and serves it until the client is gone or SIGTERM or
+/// SIGINT comes.
 ///
 /// `C` holds the server's own flags; its doc comment is the text of `--help`. `build` runs within
 /// the runtime, which has one thread: a server spends its time waiting, and work that does not
 /// wait belongs into [`crate::Context::blocking`].
 ///
-/// The exit code is 0 when the client closed the connection and 1 when the server could not start
-/// or the connection broke; 2 is a wrong command line.
+/// The exit code is 0 when the client closed the connection or we were told to stop, and 1 when
+/// the server could not start or the connection broke; 2 is a wrong command line.
 pub fn main<C, S>(build: impl FnOnce(C) -> anyhow::Result<Server<S>>) -> ExitCode
 where
     C: CommandFactory + FromArgMatches,
@@ -41,11 +36,7 @@ where
         Ok(parsed) => parsed,
         Err(error) => error.exit(),
     };
-    report(run(&common, || build(config)?.into_registry()))
-}
-
-fn report(outcome: anyhow::Result<()>) -> ExitCode {
-    match outcome {
+    match run(&common, || build(config)?.into_registry_with(&common)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error:#}");
@@ -58,23 +49,31 @@ fn run(
     common: &Common,
     build: impl FnOnce() -> anyhow::Result<Arc<Registry>>,
 ) -> anyhow::Result<()> {
-    tracing_subscriber::fmt()
-        .with_max_level(common.log)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .init();
+    common.start_logging();
     let stdio = Stdio::take()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let registry = build()?;
-        dispatch::serve(registry, stdio.into_transport()?).await?;
+        let max_bytes = registry.limits.max_message_bytes;
+        dispatch::serve(registry, stdio.into_transport(max_bytes)?, told_to_stop()?).await?;
         Ok(())
     });
     // Threads of cancelled calls may still be busy; nobody waits for them any more.
     runtime.shutdown_background();
     served
+}
+
+/// Ends when SIGTERM or SIGINT comes.
+fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("told to stop");
+    })
 }
 
 impl<S: Send + Sync + 'static> Server<S> {
@@ -83,7 +82,12 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// # Errors
     /// If the server is put together wrongly, or the transport breaks.
     pub async fn serve(self, transport: impl Transport) -> anyhow::Result<()> {
-        dispatch::serve(self.into_registry()?, transport).await?;
+        dispatch::serve(self.into_registry()?, transport, pending()).await?;
         Ok(())
+    }
+
+    fn into_registry_with(mut self, common: &Common) -> anyhow::Result<Arc<Registry>> {
+        common.apply(self.registry_mut())?;
+        self.into_registry()
     }
 }

@@ -6,6 +6,8 @@
 //! request is answered, since an error for what was a *response* could be taken for the answer
 //! to another request with the same number.
 
+use serde::de::IgnoredAny;
+
 use crate::jsonrpc::Id;
 
 /// Longest id worth echoing. Real ids are a few digits or a UUID.
@@ -42,10 +44,15 @@ enum Key {
 
 impl Scanner {
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            if self.hopeless {
-                return;
+        let mut rest = bytes;
+        while !self.hopeless {
+            if self.in_string && !self.escaped && !self.collects() {
+                // Most of a long line is one long string: straight to what could end it.
+                let skipped = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+                rest = rest.get(skipped..).unwrap_or_default();
             }
+            let Some((&byte, after)) = rest.split_first() else { return };
+            rest = after;
             if self.in_string {
                 self.string_byte(byte);
             } else {
@@ -63,6 +70,8 @@ impl Scanner {
             return None;
         }
         let token = String::from_utf8(self.id?).ok()?;
+        // The line is broken, and what looks like its id may be what is broken about it.
+        serde_json::from_str::<IgnoredAny>(&token).ok()?;
         Id::parse(&token).map(Id::into_owned)
     }
 
@@ -99,9 +108,14 @@ impl Scanner {
     }
 
     fn collect(&mut self, byte: u8) {
-        if self.depth == 1 && self.token.len() < MAX_TOKEN_BYTES {
+        if self.collects() {
             self.token.push(byte);
         }
+    }
+
+    /// Only what is at the top level, and short, can be an id or the name of a member.
+    fn collects(&self) -> bool {
+        self.depth == 1 && self.token.len() < MAX_TOKEN_BYTES
     }
 
     fn end_key(&mut self) {

@@ -60,8 +60,7 @@ pub(crate) fn input<T: JsonSchema>() -> Schema {
     if let Value::Object(root) = &mut schema.json {
         // Some clients refuse an input schema without `properties`, even an empty one.
         root.entry("type").or_insert_with(|| Value::from("object"));
-        root.entry("properties")
-            .or_insert_with(|| Value::Object(Map::new()));
+        root.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     }
     schema
 }
@@ -69,10 +68,7 @@ pub(crate) fn input<T: JsonSchema>() -> Schema {
 /// The schema of what a handler returns.
 pub(crate) fn output<T: JsonSchema>() -> Schema {
     finish(
-        SchemaSettings::draft2020_12()
-            .for_serialize()
-            .into_generator()
-            .into_root_schema_for::<T>(),
+        SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>(),
     )
 }
 
@@ -88,25 +84,13 @@ fn finish(schema: schemars::Schema) -> Schema {
         }
     }
     tidy(&mut json);
-    Schema {
-        description: description.map(|text| unwrap_lines(&text)),
-        json,
-    }
+    Schema { description: description.map(|text| unwrap_lines(&text)), json }
 }
 
 /// Formats that are part of JSON Schema. Rust's own (`uint64`, `double`) are not, and strict
 /// clients warn about them.
-const FORMATS: [&str; 9] = [
-    "date",
-    "date-time",
-    "time",
-    "email",
-    "uri",
-    "uuid",
-    "ipv4",
-    "ipv6",
-    "regex",
-];
+const FORMATS: [&str; 9] =
+    ["date", "date-time", "time", "email", "uri", "uuid", "ipv4", "ipv6", "regex"];
 
 fn tidy(value: &mut Value) {
     match value {
@@ -128,8 +112,6 @@ fn tidy(value: &mut Value) {
 
 /// Doc comments are wrapped for the eyes of programmers; a model reads paragraphs.
 fn unwrap_lines(text: &str) -> String {
-    let paragraphs = text
-        .split("\n\n")
-        .map(|paragraph| paragraph.replace('\n', " "));
+    let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
     paragraphs.collect::<Vec<_>>().join("\n\n")
 }

@@ -19,18 +19,14 @@ pub(crate) struct Seal {
 impl Seal {
     /// A fresh random key: what it sealed is worthless to any other process.
     pub(crate) fn random() -> Self {
-        Self {
-            keys: SecretKey::generate().into_iter().collect(),
-        }
+        Self { keys: SecretKey::generate().into_iter().collect() }
     }
 
     /// The keys of a file: one a line, 32 bytes in base64. Replicas that share it can open what
     /// the others sealed; a new key goes first, and old ones stay while their values are out.
     pub(crate) fn from_key_file(text: &str) -> anyhow::Result<Self> {
-        let lines = text
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines =
+            text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let keys = lines.enumerate().map(|(index, line)| {
             let bytes = STANDARD.decode(line).unwrap_or_default();
             // The line itself is a secret and stays out of the error.

@@ -54,15 +54,12 @@ impl<S: Send + Sync + 'static> Server<S> {
             changes: Changes::default(),
             seal: Seal::random(),
             limits: Limits::default(),
+            audit: None,
             tools_change: false,
             prompts_change: false,
             encoded: Mutex::default(),
         };
-        Self {
-            state: Arc::new(state),
-            registry,
-            mistakes: Vec::new(),
-        }
+        Self { state: Arc::new(state), registry, mistakes: Vec::new() }
     }
 
     /// Name for people (from 2025-06-18).
@@ -181,14 +178,9 @@ impl<S: Send + Sync + 'static> Server<S> {
         };
         let schema = schema::input::<P>();
         for variable in pattern.variables() {
-            if !schema
-                .properties()
-                .iter()
-                .any(|property| property.name == variable)
-            {
-                self.mistakes.push(format!(
-                    "{uri}: the handler's parameters have no field `{variable}`"
-                ));
+            if !schema.properties().iter().any(|property| property.name == variable) {
+                self.mistakes
+                    .push(format!("{uri}: the handler's parameters have no field `{variable}`"));
             }
         }
         let state = Arc::clone(&self.state);
@@ -204,17 +196,10 @@ impl<S: Send + Sync + 'static> Server<S> {
                 }
             }
         };
-        let options = ResourceOptions {
-            description: options.description.or(schema.description),
-            ..options
-        };
+        let options =
+            ResourceOptions { description: options.description.or(schema.description), ..options };
         let text = uri.to_owned();
-        self.registry.templates.push(Template {
-            text,
-            pattern,
-            options,
-            read: Box::new(read),
-        });
+        self.registry.templates.push(Template { text, pattern, options, read: Box::new(read) });
         self
     }
 
@@ -295,8 +280,7 @@ impl<S: Send + Sync + 'static> Server<S> {
     pub fn hide_tool(mut self, name: &str) -> Self {
         self.registry.tools_change = true;
         if !self.registry.show_tool(name, false) {
-            self.mistakes
-                .push(format!("hide_tool: there is no tool `{name}`"));
+            self.mistakes.push(format!("hide_tool: there is no tool `{name}`"));
         }
         self
     }
@@ -306,9 +290,14 @@ impl<S: Send + Sync + 'static> Server<S> {
     pub fn hide_prompt(mut self, name: &str) -> Self {
         self.registry.prompts_change = true;
         if !self.registry.show_prompt(name, false) {
-            self.mistakes
-                .push(format!("hide_prompt: there is no prompt `{name}`"));
+            self.mistakes.push(format!("hide_prompt: there is no prompt `{name}`"));
         }
+        self
+    }
+
+    /// How much of everything one peer may use. The flags of [`crate::main`] come after this.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.registry.limits = limits;
         self
     }
 
@@ -327,6 +316,10 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// Where to publish changes from outside a handler, for example from a file watcher.
     pub fn changes(&self) -> Changes {
         self.registry.changes.clone()
+    }
+
+    pub(crate) fn registry_mut(&mut self) -> &mut Registry {
+        &mut self.registry
     }
 
     pub(crate) fn into_registry(self) -> anyhow::Result<Arc<Registry>> {

@@ -9,9 +9,7 @@ type Failure = serde::de::value::Error;
 
 /// Builds a `T` from pairs of name and value. The error names the field and what was expected.
 pub(crate) fn read<T: DeserializeOwned>(pairs: Vec<(String, String)>) -> Result<T, String> {
-    let fields = pairs
-        .into_iter()
-        .map(|(name, value)| (name.clone(), Field { name, value }));
+    let fields = pairs.into_iter().map(|(name, value)| (name.clone(), Field { name, value }));
     let map: MapDeserializer<'_, _, Failure> = MapDeserializer::new(fields);
     T::deserialize(map).map_err(|error| error.to_string())
 }

@@ -92,19 +92,13 @@ impl Reply {
 
 impl From<Vec<Content>> for Reply {
     fn from(content: Vec<Content>) -> Self {
-        Self {
-            content,
-            ..Self::default()
-        }
+        Self { content, ..Self::default() }
     }
 }
 
 impl From<ToolError> for Reply {
     fn from(error: ToolError) -> Self {
-        Self {
-            is_error: true,
-            ..Self::text(error.message())
-        }
+        Self { is_error: true, ..Self::text(error.message()) }
     }
 }
 
@@ -134,10 +128,8 @@ impl<T: Serialize + JsonSchema> Output for T {
     }
 
     fn into_reply(self) -> Result<Reply, ToolError> {
-        structured(&self).map(|structured| Reply {
-            structured: Some(structured),
-            ..Reply::default()
-        })
+        structured(&self)
+            .map(|structured| Reply { structured: Some(structured), ..Reply::default() })
     }
 }
 
@@ -147,10 +139,7 @@ impl<T: Serialize + JsonSchema> Output for WithText<T> {
     }
 
     fn into_reply(self) -> Result<Reply, ToolError> {
-        Ok(Reply {
-            structured: Some(structured(&self.data)?),
-            ..Reply::text(self.text)
-        })
+        Ok(Reply { structured: Some(structured(&self.data)?), ..Reply::text(self.text) })
     }
 }
 

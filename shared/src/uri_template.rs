@@ -22,9 +22,8 @@ impl UriTemplate {
         let mut parts = Vec::new();
         let mut rest = template;
         while let Some((literal, tail)) = rest.split_once('{') {
-            let (expression, tail) = tail
-                .split_once('}')
-                .ok_or_else(|| format!("`{{` without `}}` in {template}"))?;
+            let (expression, tail) =
+                tail.split_once('}').ok_or_else(|| format!("`{{` without `}}` in {template}"))?;
             if literal.is_empty() && matches!(parts.last(), Some(Part::Variable { .. })) {
                 return Err(format!("two variables side by side in {template}"));
             }
@@ -38,10 +37,7 @@ impl UriTemplate {
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
                 return Err(format!("`{{{expression}}}` is not supported in {template}"));
             }
-            parts.push(Part::Variable {
-                name: name.to_owned(),
-                reserved,
-            });
+            parts.push(Part::Variable { name: name.to_owned(), reserved });
             rest = tail;
         }
         if !rest.is_empty() {

@@ -20,25 +20,13 @@ async fn progress_rises_and_stops_with_the_answer() {
                 let Notification { method, params } =
                     client.notification().await.expect("progress");
                 assert_eq!(method, "notifications/progress");
-                assert_eq!(
-                    (&params["progressToken"], &params["progress"]),
-                    (&token, &json!(done))
-                );
-                assert_eq!(
-                    params.get("message").is_some(),
-                    revision > Revision::V2024_11_05
-                );
+                assert_eq!((&params["progressToken"], &params["progress"]), (&token, &json!(done)));
+                assert_eq!(params.get("message").is_some(), revision > Revision::V2024_11_05);
             }
         }
         // Neither the late progress nor anything of a call without a token comes before this.
-        client
-            .request("tools/call", json!({"name": "progress"}))
-            .await
-            .expect("call");
-        client
-            .call_tool("show_secret", json!({"visible": true}))
-            .await
-            .expect("call");
+        client.request("tools/call", json!({"name": "progress"})).await.expect("call");
+        client.call_tool("show_secret", json!({"visible": true})).await.expect("call");
         if !revision.is_stateless() {
             let next = client.notification().await.expect("list changed");
             assert_eq!(next.method, "notifications/tools/list_changed");
@@ -55,10 +43,7 @@ async fn logs_follow_the_session_or_the_request() {
         client.call_tool("log", json!({})).await.expect("call");
         if !silent_at_first {
             for level in ["info", "error"] {
-                assert_eq!(
-                    client.notification().await.expect("log").params["level"],
-                    level
-                );
+                assert_eq!(client.notification().await.expect("log").params["level"], level);
             }
         }
         for (level, expected) in levels {
@@ -71,10 +56,7 @@ async fn logs_follow_the_session_or_the_request() {
         }
         assert!(client.set_log_level("debug").await.is_ok());
         client.call_tool("log", json!({})).await.expect("call");
-        assert_eq!(
-            client.notification().await.expect("log").params["data"],
-            "quiet"
-        );
+        assert_eq!(client.notification().await.expect("log").params["data"], "quiet");
     }
 }
 
@@ -88,14 +70,7 @@ async fn a_cancelled_call_is_dropped_and_never_answered() {
         pending.cancel();
         state.on_drop.notified().await;
         assert_eq!(state.dropped.load(Ordering::SeqCst), 1, "{revision}");
-        assert_eq!(
-            client
-                .call_tool("number", json!({}))
-                .await
-                .expect("alive")
-                .text(),
-            "42"
-        );
+        assert_eq!(client.call_tool("number", json!({})).await.expect("alive").text(), "42");
     }
 }
 
@@ -108,10 +83,7 @@ async fn an_id_in_flight_is_not_used_twice() {
     peer.send(wait).await;
     state.on_start.notified().await;
     let again = peer.ask(wait).await;
-    assert_eq!(
-        (&again["id"], &again["error"]["code"]),
-        (&json!("w"), &json!(-32600))
-    );
+    assert_eq!((&again["id"], &again["error"]["code"]), (&json!("w"), &json!(-32600)));
     assert_eq!(peer.ask(PING).await, pong());
     state.go_on.add_permits(1);
     assert_eq!(peer.receive().await["result"]["content"][0]["text"], "1");
@@ -132,11 +104,7 @@ async fn an_id_in_flight_is_not_used_twice() {
 async fn blocking_work_runs_elsewhere() {
     let client = connect(&State::new(), Revision::V2026_07_28).await;
     assert_eq!(
-        client
-            .call_tool("blocking", json!({}))
-            .await
-            .expect("call")
-            .structured,
+        client.call_tool("blocking", json!({})).await.expect("call").structured,
         json!(true)
     );
 }
@@ -165,9 +133,8 @@ async fn the_end_of_input_lets_calls_finish_for_a_while() {
 #[tokio::test]
 async fn ten_thousand_calls_get_ten_thousand_answers() {
     let client = connect(&State::new(), Revision::V2026_07_28).await;
-    let pending: Vec<_> = (0..10_000)
-        .map(|_| client.start("tools/call", json!({"name": "number"})))
-        .collect();
+    let pending: Vec<_> =
+        (0..10_000).map(|_| client.start("tools/call", json!({"name": "number"}))).collect();
     for call in pending {
         assert!(call.answer().await.is_ok());
     }

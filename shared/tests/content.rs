@@ -11,26 +11,11 @@ const OLD: Revision = Revision::V2024_11_05;
 async fn content_kinds_a_revision_lacks_become_text() {
     for revision in Revision::ALL {
         let client = connect(&State::new(), revision).await;
-        let content = client
-            .call_tool("contents", json!({}))
-            .await
-            .expect("call")
-            .content;
-        let kinds: Vec<_> = content
-            .iter()
-            .filter_map(|block| block["type"].as_str())
-            .collect();
+        let content = client.call_tool("contents", json!({})).await.expect("call").content;
+        let kinds: Vec<_> = content.iter().filter_map(|block| block["type"].as_str()).collect();
         let audio = if revision > OLD { "audio" } else { "text" };
-        let link = if revision >= Revision::V2025_06_18 {
-            "resource_link"
-        } else {
-            "text"
-        };
-        assert_eq!(
-            kinds,
-            ["text", "image", audio, "resource", link],
-            "{revision}"
-        );
+        let link = if revision >= Revision::V2025_06_18 { "resource_link" } else { "text" };
+        assert_eq!(kinds, ["text", "image", audio, "resource", link], "{revision}");
         assert_eq!(content[1]["data"], "iVBORw==");
         assert_eq!(content[3]["resource"]["text"], "one");
         let dated = content[0]["annotations"].get("lastModified").is_some();
@@ -51,10 +36,7 @@ async fn structured_content_is_an_object_until_anything_may_be() {
         };
         assert_eq!(answer.structured, expected, "{revision}");
         assert_eq!(answer.text(), "42");
-        let answer = client
-            .call_tool("with_text", json!({}))
-            .await
-            .expect("call");
+        let answer = client.call_tool("with_text", json!({})).await.expect("call");
         assert_eq!(answer.text(), "x is one");
     }
 }
@@ -64,10 +46,7 @@ async fn output_schemas_match_what_is_sent() {
     for revision in Revision::ALL {
         let client = connect(&State::new(), revision).await;
         let tools = client.list("tools/list", "tools").await.expect("list");
-        let number = tools
-            .iter()
-            .find(|tool| tool["name"] == "number")
-            .expect("number");
+        let number = tools.iter().find(|tool| tool["name"] == "number").expect("number");
         let schema = number.get("outputSchema");
         match revision {
             Revision::V2026_07_28 => assert_eq!(schema.expect("schema")["type"], "integer"),
@@ -82,22 +61,10 @@ async fn output_schemas_match_what_is_sent() {
         assert_eq!(number.get("annotations").is_some(), revision > OLD);
         assert_eq!(number["inputSchema"]["properties"], json!({}));
         assert_eq!(number["description"], "Takes nothing.");
-        let strict = tools
-            .iter()
-            .find(|tool| tool["name"] == "strict")
-            .expect("strict");
-        assert_eq!(
-            strict["description"],
-            "Takes a shape and nothing else.\n\nNever writes."
-        );
-        assert_eq!(
-            strict["inputSchema"]["properties"]["count"].get("format"),
-            None
-        );
-        assert_eq!(
-            tools[0].get("title").is_some(),
-            revision >= Revision::V2025_06_18
-        );
+        let strict = tools.iter().find(|tool| tool["name"] == "strict").expect("strict");
+        assert_eq!(strict["description"], "Takes a shape and nothing else.\n\nNever writes.");
+        assert_eq!(strict["inputSchema"]["properties"]["count"].get("format"), None);
+        assert_eq!(tools[0].get("title").is_some(), revision >= Revision::V2025_06_18);
     }
 }
 
@@ -111,26 +78,12 @@ async fn arguments_that_do_not_fit_are_explained_to_the_model() {
         (json!({"count": 1, "cuont": 2}), "cuont"),
         (json!({"count": 1, "corner": {"x": "left"}}), "corner.x"),
     ] {
-        let answer = client
-            .call_tool("strict", arguments.clone())
-            .await
-            .expect("call");
-        assert!(
-            answer.is_error && answer.text().contains(says),
-            "{arguments}: {}",
-            answer.text()
-        );
+        let answer = client.call_tool("strict", arguments.clone()).await.expect("call");
+        assert!(answer.is_error && answer.text().contains(says), "{arguments}: {}", answer.text());
         assert!(!answer.text().contains("line 1"), "{}", answer.text());
     }
     let right = json!({"count": 1, "corner": {"x": 2}});
-    assert_eq!(
-        client
-            .call_tool("strict", right)
-            .await
-            .expect("call")
-            .structured,
-        json!({"x": 3})
-    );
+    assert_eq!(client.call_tool("strict", right).await.expect("call").structured, json!({"x": 3}));
 }
 
 #[tokio::test]
@@ -139,10 +92,7 @@ async fn failures_tell_the_model_and_keep_the_cause() {
     let failed = client.call_tool("fail", json!({})).await.expect("call");
     assert!(failed.is_error);
     assert_eq!(failed.text(), "It is broken. Try another.");
-    let broken = client
-        .read_resource("fixture://files/broken")
-        .await
-        .expect_err("broken");
+    let broken = client.read_resource("fixture://files/broken").await.expect_err("broken");
     assert_eq!(broken.to_string(), "Internal error (-32603)");
 }
 
@@ -151,27 +101,11 @@ async fn a_panic_is_a_failure_of_one_request() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let client = connect(&State::new(), revision).await;
         for tool in ["panic", "panic_later"] {
-            assert!(
-                client
-                    .call_tool(tool, json!({}))
-                    .await
-                    .expect("answer")
-                    .is_error
-            );
+            assert!(client.call_tool(tool, json!({})).await.expect("answer").is_error);
         }
-        let resource = client
-            .read_resource("fixture://panic")
-            .await
-            .expect_err("panic");
+        let resource = client.read_resource("fixture://panic").await.expect_err("panic");
         assert_eq!(resource.to_string(), "Internal error (-32603)");
-        assert_eq!(
-            client
-                .call_tool("number", json!({}))
-                .await
-                .expect("alive")
-                .text(),
-            "42"
-        );
+        assert_eq!(client.call_tool("number", json!({})).await.expect("alive").text(), "42");
     }
 }
 
@@ -179,36 +113,19 @@ async fn a_panic_is_a_failure_of_one_request() {
 async fn resources_are_read_by_uri_and_by_template() {
     for revision in Revision::ALL {
         let client = connect(&State::new(), revision).await;
-        let watched = client
-            .read_resource("fixture://watched")
-            .await
-            .expect("read");
+        let watched = client.read_resource("fixture://watched").await.expect("read");
         assert_eq!(watched[0]["blob"], "AP8=");
-        let item = client
-            .read_resource("fixture://item/200")
-            .await
-            .expect("read");
+        let item = client.read_resource("fixture://item/200").await.expect("read");
         assert_eq!(
             item[0],
             json!({"uri": "fixture://item/200", "mimeType": "application/json", "text": "200"})
         );
-        let file = client
-            .read_resource("fixture://files/a%20b/c")
-            .await
-            .expect("read");
+        let file = client.read_resource("fixture://files/a%20b/c").await.expect("read");
         assert_eq!(file[0]["text"], "a b/c");
-        let not_found = if revision.is_stateless() {
-            -32602
-        } else {
-            -32002
-        };
-        for uri in [
-            "fixture://item/300",
-            "fixture://item/",
-            "fixture://item/1/2",
-            "fixture://empty",
-            "x",
-        ] {
+        let not_found = if revision.is_stateless() { -32602 } else { -32002 };
+        for uri in
+            ["fixture://item/300", "fixture://item/", "fixture://item/1/2", "fixture://empty", "x"]
+        {
             match client.read_resource(uri).await.expect_err(uri) {
                 mcp::client::ClientError::Rpc { code, data, .. } => {
                     assert_eq!((code, &data["uri"]), (not_found, &json!(uri)), "{revision}");
@@ -223,27 +140,16 @@ async fn resources_are_read_by_uri_and_by_template() {
 async fn prompts_take_strings_and_read_them_as_types() {
     let client = connect(&State::new(), OLD).await;
     let ask = |arguments: Value| {
-        client.request(
-            "prompts/get",
-            json!({"name": "greet", "arguments": arguments}),
-        )
+        client.request("prompts/get", json!({"name": "greet", "arguments": arguments}))
     };
-    let greeting = ask(json!({"name": "Ada", "times": "2"}))
-        .await
-        .expect("prompt");
-    assert_eq!(
-        greeting["messages"][0]["content"]["text"],
-        "Hello Ada\nHello Ada"
-    );
+    let greeting = ask(json!({"name": "Ada", "times": "2"})).await.expect("prompt");
+    assert_eq!(greeting["messages"][0]["content"]["text"], "Hello Ada\nHello Ada");
     assert_eq!(greeting["messages"][1]["content"]["type"], "text");
     assert_eq!(greeting["description"], "Greets somebody.");
     for (arguments, says) in [
         (json!({}), "Missing argument `name`"),
         (json!({"name": 5}), "strings"),
-        (
-            json!({"name": "Ada", "times": "many"}),
-            "`times` must be a whole number",
-        ),
+        (json!({"name": "Ada", "times": "many"}), "`times` must be a whole number"),
         (json!({"name": "Ada", "times": "300"}), "300"),
     ] {
         let error = ask(arguments).await.expect_err("refused").to_string();

@@ -49,10 +49,7 @@ pub(crate) fn server(state: Shared) -> Server<Shared> {
         .title("Fixture")
         .instructions("Test with it.")
         .page_size(3)
-        .list_cache(CacheHint {
-            ttl_ms: 5000,
-            public: true,
-        })
+        .list_cache(CacheHint { ttl_ms: 5000, public: true })
         .tool("contents", READ_ONLY.title("All contents"), contents)
         .tool("number", READ_ONLY, number)
         .tool("with_text", READ_ONLY, with_text)
@@ -68,19 +65,11 @@ pub(crate) fn server(state: Shared) -> Server<Shared> {
         .tool("show_secret", ADDITIVE, show_secret)
         .tool("secret", READ_ONLY, number)
         .hide_tool("secret")
-        .resource(
-            "fixture://watched",
-            ResourceOptions::new("watched"),
-            watched,
-        )
+        .resource("fixture://watched", ResourceOptions::new("watched"), watched)
         .resource("fixture://panic", ResourceOptions::new("panic"), panicking)
         .resource("fixture://empty", ResourceOptions::new("empty"), empty)
         .resource_template("fixture://item/{id}", ResourceOptions::new("item"), item)
-        .resource_template(
-            "fixture://files/{+path}",
-            ResourceOptions::new("file"),
-            file,
-        )
+        .resource_template("fixture://files/{+path}", ResourceOptions::new("file"), file)
         .resource_list(list_files)
         .complete_template("fixture://item/{id}", "id", complete_id)
         .prompt("greet", greet)
@@ -110,11 +99,7 @@ async fn contents(_: Context<Shared>, _: Nothing) -> ToolResult<Reply> {
         Content::text("hello").annotated(notes),
         Content::image(b"\x89PNG", "image/png"),
         Content::audio(b"RIFF", "audio/wav"),
-        Content::resource(ResourceContents::text(
-            "fixture://item/1",
-            "text/plain",
-            "one",
-        )),
+        Content::resource(ResourceContents::text("fixture://item/1", "text/plain", "one")),
         Content::ResourceLink(link),
     ]))
 }
@@ -130,10 +115,7 @@ struct Point {
 }
 
 async fn with_text(_: Context<Shared>, _: Nothing) -> ToolResult<WithText<Point>> {
-    Ok(WithText {
-        data: Point { x: 1 },
-        text: "x is one".to_owned(),
-    })
+    Ok(WithText { data: Point { x: 1 }, text: "x is one".to_owned() })
 }
 
 /// Takes a shape
@@ -159,9 +141,7 @@ struct Corner {
 
 async fn strict(_: Context<Shared>, input: Strict) -> ToolResult<Point> {
     let corner = input.corner.map_or(0, |corner| corner.x);
-    Ok(Point {
-        x: corner + i64::from(input.count),
-    })
+    Ok(Point { x: corner + i64::from(input.count) })
 }
 
 struct Dropped(Shared);
@@ -176,12 +156,7 @@ impl Drop for Dropped {
 async fn wait(cx: Context<Shared>, _: Nothing) -> ToolResult<u64> {
     let guard = Dropped(Arc::clone(&cx.state));
     cx.state.on_start.notify_one();
-    cx.state
-        .go_on
-        .acquire()
-        .await
-        .map_err(|_| ToolError::new("closed"))?
-        .forget();
+    cx.state.go_on.acquire().await.map_err(|_| ToolError::new("closed"))?.forget();
     std::mem::forget(guard);
     Ok(1)
 }
@@ -222,9 +197,7 @@ async fn progress(cx: Context<Shared>, _: Nothing) -> ToolResult<u64> {
 
 async fn blocking(cx: Context<Shared>, _: Nothing) -> ToolResult<bool> {
     let here = std::thread::current().id();
-    Ok(cx
-        .blocking(move || std::thread::current().id() != here)
-        .await)
+    Ok(cx.blocking(move || std::thread::current().id() != here).await)
 }
 
 async fn touch(cx: Context<Shared>, _: Nothing) -> ToolResult<u64> {
@@ -247,11 +220,7 @@ async fn show_secret(cx: Context<Shared>, input: ShowSecret) -> ToolResult<u64> 
 }
 
 async fn watched(cx: Context<Shared>) -> ResourceResult<ResourceContents> {
-    Ok(ResourceContents::blob(
-        cx.subject(),
-        "application/octet-stream",
-        b"\0\xff",
-    ))
+    Ok(ResourceContents::blob(cx.subject(), "application/octet-stream", b"\0\xff"))
 }
 
 async fn panicking(_: Context<Shared>) -> ResourceResult<ResourceContents> {
@@ -284,11 +253,7 @@ async fn file(cx: Context<Shared>, input: File) -> ResourceResult<Vec<ResourceCo
     if input.path == "broken" {
         return Err(Error::internal("/secret/path is unreadable"));
     }
-    Ok(vec![ResourceContents::text(
-        cx.subject(),
-        "text/plain",
-        input.path,
-    )])
+    Ok(vec![ResourceContents::text(cx.subject(), "text/plain", input.path)])
 }
 
 async fn list_files(_: Context<Shared>) -> ResourceResult<Vec<Resource>> {

@@ -57,10 +57,8 @@ async fn what_cannot_be_read_is_answered_with_the_id_it_had() {
     ]
     .join(&b'\n');
     let answers = exchange(&bytes, 1 << 16).await;
-    let got: Vec<_> = answers
-        .iter()
-        .map(|a| (a["id"].as_str(), a["error"]["code"].as_i64()))
-        .collect();
+    let got: Vec<_> =
+        answers.iter().map(|a| (a["id"].as_str(), a["error"]["code"].as_i64())).collect();
     let expected = [
         (Some("long"), Some(-32600)),
         (Some("utf8"), Some(-32700)),

@@ -26,7 +26,11 @@ pub(crate) fn raw_with<S: Send + Sync + 'static>(
 
 impl<R: Reader, W: Writer> Raw<R, W> {
     pub(crate) async fn send(&mut self, line: &str) {
-        let mut rest = [line.as_bytes(), b"\n"].concat();
+        self.send_bytes(line.as_bytes()).await;
+    }
+
+    pub(crate) async fn send_bytes(&mut self, line: &[u8]) {
+        let mut rest = [line, b"\n"].concat();
         while !rest.is_empty() {
             let written = self.writer.write(&rest).await.expect("write");
             rest.drain(..written);
@@ -41,9 +45,7 @@ impl<R: Reader, W: Writer> Raw<R, W> {
     /// Closes our side.
     pub(crate) async fn close_writing(self) -> Closed<R> {
         drop(self.writer);
-        Closed {
-            reader: self.reader,
-        }
+        Closed { reader: self.reader }
     }
 
     pub(crate) async fn ask(&mut self, line: &str) -> Value {

@@ -7,19 +7,12 @@ use serde_json::{Value, json};
 use crate::fixture::{State, connect};
 use crate::raw::{modern, raw};
 
-const STATEFUL: [Revision; 4] = [
-    Revision::V2024_11_05,
-    Revision::V2025_03_26,
-    Revision::V2025_06_18,
-    Revision::V2025_11_25,
-];
+const STATEFUL: [Revision; 4] =
+    [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25];
 
 async fn next(client: &Client) -> (String, Value) {
     let Notification { method, params } = client.notification().await.expect("a notification");
-    (
-        method.trim_start_matches("notifications/").to_owned(),
-        params,
-    )
+    (method.trim_start_matches("notifications/").to_owned(), params)
 }
 
 #[tokio::test]
@@ -28,39 +21,18 @@ async fn a_session_hears_of_what_it_subscribed_to() {
         let client = connect(&State::new(), revision).await;
         let watched = json!({"uri": "fixture://watched"});
         client.call_tool("touch", json!({})).await.expect("call");
-        assert_eq!(
-            next(&client).await,
-            ("resources/list_changed".to_owned(), json!({}))
-        );
-        client
-            .request("resources/subscribe", watched.clone())
-            .await
-            .expect("subscribe");
+        assert_eq!(next(&client).await, ("resources/list_changed".to_owned(), json!({})));
+        client.request("resources/subscribe", watched.clone()).await.expect("subscribe");
         client.call_tool("touch", json!({})).await.expect("call");
         assert_eq!(next(&client).await.0, "resources/list_changed");
-        assert_eq!(
-            next(&client).await,
-            ("resources/updated".to_owned(), watched.clone())
-        );
-        client
-            .request("resources/unsubscribe", watched)
-            .await
-            .expect("unsubscribe");
+        assert_eq!(next(&client).await, ("resources/updated".to_owned(), watched.clone()));
+        client.request("resources/unsubscribe", watched).await.expect("unsubscribe");
         client.call_tool("touch", json!({})).await.expect("call");
-        client
-            .call_tool("show_secret", json!({"visible": true}))
-            .await
-            .expect("call");
-        for expected in [
-            "resources/list_changed",
-            "tools/list_changed",
-            "prompts/list_changed",
-        ] {
+        client.call_tool("show_secret", json!({"visible": true})).await.expect("call");
+        for expected in ["resources/list_changed", "tools/list_changed", "prompts/list_changed"] {
             assert_eq!(next(&client).await.0, expected);
         }
-        let unknown = client
-            .request("resources/subscribe", json!({"uri": "no://x"}))
-            .await;
+        let unknown = client.request("resources/subscribe", json!({"uri": "no://x"})).await;
         assert_eq!(
             unknown.expect_err("refused").to_string(),
             "Resource not found: no://x (-32002)"
@@ -78,21 +50,14 @@ async fn listen_streams_are_acknowledged_filtered_and_tagged() {
     let listen = |id: Value| modern(id, "subscriptions/listen", json!({"notifications": filter}));
     for id in [json!("s"), json!(0)] {
         let acknowledged = peer.ask(&listen(id.clone())).await;
-        assert_eq!(
-            acknowledged["method"],
-            "notifications/subscriptions/acknowledged"
-        );
+        assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
         let honoured =
             json!({"toolsListChanged": true, "resourceSubscriptions": ["fixture://watched"]});
         assert_eq!(acknowledged["params"]["notifications"], honoured);
-        assert_eq!(
-            acknowledged["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
-            id
-        );
+        assert_eq!(acknowledged["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
     }
     // Not asked for: changes of the resource list. Both streams get their own copy of the rest.
-    peer.ask(&modern(json!(1), "tools/call", json!({"name": "touch"})))
-        .await;
+    peer.ask(&modern(json!(1), "tools/call", json!({"name": "touch"}))).await;
     let mut ids = Vec::new();
     for _ in 0..2 {
         let updated = peer.receive().await;
@@ -109,10 +74,7 @@ async fn listen_streams_are_acknowledged_filtered_and_tagged() {
     peer.ask(&modern(json!(2), "tools/call", show)).await;
     let changed = peer.receive().await;
     assert_eq!(changed["method"], "notifications/tools/list_changed");
-    assert_eq!(
-        changed["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
-        0
-    );
+    assert_eq!(changed["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 0);
     // The server ends the other in both ways the specification names.
     let mut peer = peer.close_writing().await;
     let ended = peer.receive().await;
@@ -121,22 +83,15 @@ async fn listen_streams_are_acknowledged_filtered_and_tagged() {
         (&json!("notifications/cancelled"), &json!(0))
     );
     let result = peer.receive().await;
-    assert_eq!(
-        (&result["id"], &result["result"]["resultType"]),
-        (&json!(0), &json!("complete"))
-    );
-    assert_eq!(
-        result["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
-        0
-    );
+    assert_eq!((&result["id"], &result["result"]["resultType"]), (&json!(0), &json!("complete")));
+    assert_eq!(result["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 0);
     assert_eq!(peer.receive().await, Value::Null);
 }
 
 #[tokio::test]
 async fn without_a_session_nothing_is_said_unasked() {
     let mut peer = raw();
-    peer.ask(&modern(json!(1), "tools/call", json!({"name": "touch"})))
-        .await;
+    peer.ask(&modern(json!(1), "tools/call", json!({"name": "touch"}))).await;
     let answer = peer.ask(&modern(json!(2), "tools/list", json!({}))).await;
     assert_eq!(answer["id"], 2);
 }
@@ -144,15 +99,8 @@ async fn without_a_session_nothing_is_said_unasked() {
 #[tokio::test]
 async fn an_id_that_listens_is_in_flight() {
     let mut peer = raw();
-    let listen = modern(
-        json!(1),
-        "subscriptions/listen",
-        json!({"notifications": {}}),
-    );
-    assert_eq!(
-        peer.ask(&listen).await["params"]["notifications"],
-        json!({})
-    );
+    let listen = modern(json!(1), "subscriptions/listen", json!({"notifications": {}}));
+    assert_eq!(peer.ask(&listen).await["params"]["notifications"], json!({}));
     assert_eq!(peer.ask(&listen).await["error"]["code"], -32600);
     let broken = modern(json!(2), "subscriptions/listen", json!({}));
     assert_eq!(peer.ask(&broken).await["error"]["code"], -32602);

@@ -1,20 +1,17 @@
 //! The official client SDKs against our servers, over standard streams: connect in every way each
-//! SDK can, list, call, see progress, cancel. A server that only satisfies our own tests would not
+//! SDK can, list, call, see progress, cancel, answer what the server asks. A server that only satisfies our own tests would not
 //! be worth much to anyone.
 //!
 //! The SDKs are installed once under the target folder from the pinned lists beside this file,
 //! never into the source tree. Where Node or Python is missing the test says so and passes.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a test says what it did and what it left out"
-)]
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail, ensure};
+
+use crate::built::{self, ASKER};
 
 const MIN_NODE_MAJOR: u32 = 20;
 const MIN_PYTHON_MINOR: u32 = 10;
@@ -49,6 +46,21 @@ fn python_drives_csv() -> Result<()> {
     python("mcp-csv", Some("python"))
 }
 
+#[test]
+fn typescript_v1_answers_questions() -> Result<()> {
+    typescript("v1.mjs", ASKER, None)
+}
+
+#[test]
+fn typescript_v2_answers_questions() -> Result<()> {
+    typescript("v2.mjs", ASKER, None)
+}
+
+#[test]
+fn python_answers_questions() -> Result<()> {
+    python(ASKER, None)
+}
+
 fn typescript(script: &str, server: &str, data: Option<&str>) -> Result<()> {
     let Some(folder) = node_packages()? else {
         return Ok(());
@@ -68,18 +80,14 @@ fn python(server: &str, data: Option<&str>) -> Result<()> {
 /// Runs a client script on a server. The scripts end by themselves: each of their steps has a
 /// deadline.
 fn drive(client: &mut Command, server: &str, data: Option<&str>) -> Result<()> {
-    client.arg(built(server)?);
+    client.arg(built::binary(server));
     if let Some(name) = data {
         client.arg(data_folder(name)?);
     }
     let output = client.output()?;
     let said = String::from_utf8_lossy(&output.stdout);
     print!("{said}");
-    ensure!(
-        output.status.success(),
-        "{said}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    ensure!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     ensure!(said.contains("ok "), "the client did nothing");
     Ok(())
 }
@@ -121,17 +129,9 @@ fn python_packages() -> Result<Option<PathBuf>> {
     let interpreter = folder.join("venv/bin/python");
     let requirements = sources().join("py/requirements.txt");
     install_once(&folder, &fs::read_to_string(&requirements)?, || {
-        run(Command::new("python3")
-            .args(["-m", "venv", "--clear"])
-            .arg(folder.join("venv")))?;
-        let pip = [
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--requirement",
-        ];
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder.join("venv")))?;
+        let pip =
+            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
         run(Command::new(&interpreter).args(pip).arg(&requirements))
     })?;
     Ok(Some(interpreter))
@@ -143,12 +143,8 @@ fn is_present(program: &str, prefix: &str, at_least: u32) -> bool {
         return false;
     };
     let version = String::from_utf8_lossy(&stdout);
-    let number = version
-        .strip_prefix(prefix)
-        .and_then(|rest| rest.split('.').next());
-    number
-        .and_then(|number| number.trim().parse().ok())
-        .is_some_and(|found: u32| found >= at_least)
+    let number = version.strip_prefix(prefix).and_then(|rest| rest.split('.').next());
+    number.and_then(|number| number.trim().parse().ok()).is_some_and(|found: u32| found >= at_least)
 }
 
 /// A script that another test is reading at this moment must not be written anew.
@@ -188,29 +184,10 @@ fn data_folder(client: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The server's binary, built now if it is not up to date.
-fn built(server: &str) -> Result<PathBuf> {
-    run(Command::new(env!("CARGO"))
-        .args(["build", "--package", server])
-        .current_dir(sources()))?;
-    let file = format!("{server}{}", std::env::consts::EXE_SUFFIX);
-    Ok(target_folder()?.join("debug").join(file))
-}
-
 fn installation(name: &str) -> Result<PathBuf> {
-    let folder = target_folder()?.join("real-clients").join(name);
+    let folder = built::target_folder().join("real-clients").join(name);
     fs::create_dir_all(&folder)?;
     Ok(folder)
-}
-
-/// This test runs from `<target>/debug/deps`.
-fn target_folder() -> Result<PathBuf> {
-    let test = std::env::current_exe()?;
-    Ok(test
-        .ancestors()
-        .nth(3)
-        .context("a test binary lies in the target folder")?
-        .to_owned())
 }
 
 fn sources() -> PathBuf {

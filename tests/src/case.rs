@@ -58,9 +58,7 @@ pub fn checks() -> Result<impl Iterator<Item = Check>> {
         Ok(cases)
     };
     let cases = CASES.get_or_init(|| parse_all().map_err(|error| format!("{error:#}")));
-    let cases = cases
-        .as_ref()
-        .map_err(|error| anyhow::anyhow!(error.clone()))?;
+    let cases = cases.as_ref().map_err(|error| anyhow::anyhow!(error.clone()))?;
     Ok(cases.iter().map(|case| Check {
         id: case.id,
         level: case.level,
@@ -86,18 +84,11 @@ fn parse(text: &'static str) -> Result<Vec<Case>> {
         let case = cases.last_mut().with_context(place)?;
         match line.split_once(' ') {
             Some((">", bytes)) => case.send.push(bytes),
-            Some(("<", shape)) => case.expect.push(Expected {
-                required: true,
-                shape,
-            }),
-            Some(("<?", shape)) => case.expect.push(Expected {
-                required: false,
-                shape,
-            }),
+            Some(("<", shape)) => case.expect.push(Expected { required: true, shape }),
+            Some(("<?", shape)) => case.expect.push(Expected { required: false, shape }),
             Some(("?", "new")) => case.new = true,
             Some(("?", need)) => {
-                case.needs
-                    .push(need.strip_prefix("needs ").with_context(place)?);
+                case.needs.push(need.strip_prefix("needs ").with_context(place)?);
             }
             _ => bail!(place()),
         }
@@ -108,30 +99,16 @@ fn parse(text: &'static str) -> Result<Vec<Case>> {
 fn parse_header(header: &'static str) -> Result<Case> {
     let (head, title) = header.split_once(": ").context("no title")?;
     let fields: Vec<&str> = head.split(' ').collect();
-    let [id, level, letters] = fields.as_slice() else {
-        bail!("not `id level revisions`")
-    };
+    let [id, level, letters] = fields.as_slice() else { bail!("not `id level revisions`") };
     let level = match *level {
         "MUST" => Level::Must,
         "SHOULD" => Level::Should,
         _ => bail!("neither MUST nor SHOULD"),
     };
-    let revisions = letters
-        .chars()
-        .map(Revision::from_letter)
-        .collect::<Option<Vec<_>>>();
+    let revisions = letters.chars().map(Revision::from_letter).collect::<Option<Vec<_>>>();
     let revisions = revisions.context("a letter that is no revision")?;
     let (send, expect, needs) = (Vec::new(), Vec::new(), Vec::new());
-    Ok(Case {
-        id,
-        level,
-        revisions,
-        title,
-        new: false,
-        needs,
-        send,
-        expect,
-    })
+    Ok(Case { id, level, revisions, title, new: false, needs, send, expect })
 }
 
 /// Runs one case on the shared connection, or on one of its own.
@@ -139,11 +116,7 @@ pub(crate) fn run(case: &Case, ctx: &mut Ctx<'_>) -> Verdict {
     for need in &case.needs {
         ctx.need(need)?;
     }
-    let mut own = if case.new {
-        Some(ctx.unopened()?)
-    } else {
-        None
-    };
+    let mut own = if case.new { Some(ctx.unopened()?) } else { None };
     let ids = Ids::taken_from(match &mut own {
         Some(client) => client,
         None => ctx.client()?,
@@ -172,16 +145,10 @@ pub(crate) fn run(case: &Case, ctx: &mut Ctx<'_>) -> Verdict {
 fn judge(client: &mut Client, mut expected: Vec<(bool, Value)>) -> Verdict {
     client.barrier()?;
     let missing = |expected: &[(bool, Value)], inbox: &[Value]| {
-        let mut open: Vec<&Value> = expected
-            .iter()
-            .filter(|(required, _)| *required)
-            .map(|(_, shape)| shape)
-            .collect();
+        let mut open: Vec<&Value> =
+            expected.iter().filter(|(required, _)| *required).map(|(_, shape)| shape).collect();
         for message in inbox {
-            if let Some(found) = open
-                .iter()
-                .position(|shape| pattern::matches(shape, message))
-            {
+            if let Some(found) = open.iter().position(|shape| pattern::matches(shape, message)) {
                 open.remove(found);
             }
         }
@@ -190,27 +157,14 @@ fn judge(client: &mut Client, mut expected: Vec<(bool, Value)>) -> Verdict {
     client.linger(|inbox| missing(&expected, inbox).is_none());
     let inbox = client.take_inbox();
     if let Some(shape) = missing(&expected, &inbox) {
-        let came = inbox
-            .iter()
-            .map(Value::to_string)
-            .collect::<Vec<_>>()
-            .join(" ");
-        let came = if came.is_empty() {
-            "nothing came"
-        } else {
-            &came
-        };
+        let came = inbox.iter().map(Value::to_string).collect::<Vec<_>>().join(" ");
+        let came = if came.is_empty() { "nothing came" } else { &came };
         return Err(fail(format!("no {shape}: {came}")));
     }
     // Required shapes are used up before optional ones.
     expected.sort_by_key(|(required, _)| !required);
-    for message in inbox
-        .iter()
-        .filter(|message| message.get("method").is_none())
-    {
-        let found = expected
-            .iter()
-            .position(|(_, shape)| pattern::matches(shape, message));
+    for message in inbox.iter().filter(|message| message.get("method").is_none()) {
+        let found = expected.iter().position(|(_, shape)| pattern::matches(shape, message));
         ensure(found.is_some(), || format!("also answered {message}"))?;
         found.map(|found| expected.remove(found));
     }
@@ -243,12 +197,8 @@ fn fill(template: &str, ctx: &mut Ctx<'_>, ids: &Ids) -> Result<Vec<u8>, Outcome
 }
 
 fn value_of(name: &str, ctx: &mut Ctx<'_>, ids: &Ids) -> Result<Vec<u8>, Outcome> {
-    let members = |call: &ToolCall| {
-        format!(
-            "\"name\":\"{}\",\"arguments\":{}",
-            call.name, call.arguments
-        )
-    };
+    let members =
+        |call: &ToolCall| format!("\"name\":\"{}\",\"arguments\":{}", call.name, call.arguments);
     let text = match name {
         "PING" => ctx.revision.harmless_method().to_owned(),
         "META" => ctx.revision.meta().to_string(),

@@ -111,12 +111,23 @@ impl<'a> Ctx<'a> {
     pub fn fresh(&self) -> Result<Client, Outcome> {
         let mut client = self.unopened()?;
         client.open()?;
+        // Whatever a server may have to say about being opened is no concern of the check.
+        client.barrier()?;
+        client.take_inbox();
         Ok(client)
     }
 
     /// A connection of its own on which nothing has been said.
     pub fn unopened(&self) -> Result<Client, Outcome> {
         let peer = Peer::spawn(&self.target.command, self.transcript.clone());
+        let peer = peer.map_err(|error| fail(format!("the server does not start: {error}")))?;
+        Ok(self.client_on(peer))
+    }
+
+    /// A connection to a process of its own, started with further arguments, nothing said yet.
+    pub fn replica(&self, arguments: &[String]) -> Result<Client, Outcome> {
+        let command = [self.target.command.as_slice(), arguments].concat();
+        let peer = Peer::spawn(&command, self.transcript.clone());
         let peer = peer.map_err(|error| fail(format!("the server does not start: {error}")))?;
         Ok(self.client_on(peer))
     }
@@ -156,9 +167,7 @@ impl<'a> Ctx<'a> {
     /// Skips the check unless the server declares `path`, such as `resources.subscribe`.
     pub fn need(&mut self, path: &str) -> Verdict {
         let capabilities = self.capabilities()?;
-        let declared = path
-            .split('.')
-            .fold(&capabilities, |value, key| &value[key]);
+        let declared = path.split('.').fold(&capabilities, |value, key| &value[key]);
         match declared {
             Value::Null | Value::Bool(false) => Err(skip(format!("`{path}` is not declared"))),
             _ => Ok(()),

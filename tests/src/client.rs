@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 const START_PATIENCE: Duration = Duration::from_secs(30);
 /// The longest any single answer may take.
 pub const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
+/// Silence after which a server is asked whether it is still there.
+const STALL: Duration = Duration::from_secs(2);
 /// What a missing answer still gets once a request sent after it has been answered.
 const GRACE: Duration = Duration::from_millis(700);
 /// Well above the small ids that the checks choose themselves.
@@ -27,6 +29,10 @@ pub struct Client {
     pub revision: Revision,
     next_id: u64,
     inbox: Vec<Value>,
+    /// The ids of probes not answered yet.
+    probes: Vec<Value>,
+    /// What is answered to each method of a question: a `result` or an `error` member.
+    script: Vec<(String, Value)>,
     spoken: bool,
     closed: bool,
 }
@@ -48,23 +54,37 @@ impl Client {
             revision,
             next_id: FIRST_ID,
             inbox: Vec::new(),
+            probes: Vec::new(),
+            script: Vec::new(),
             spoken: false,
             closed: false,
         }
     }
 
+    /// From now on answers questions of `method` with `answer`: an object with a `result` or an
+    /// `error`, or `null` for no answer at all.
+    pub fn script(&mut self, method: &str, answer: Value) {
+        self.script.retain(|(known, _)| known != method);
+        self.script.push((method.to_owned(), answer));
+    }
+
     /// Does what a client of this revision does before its first real request.
     pub fn open(&mut self) -> Result<(), Outcome> {
+        self.open_with(json!({}))
+    }
+
+    /// As [`Client::open`], declaring `capabilities` where the revision does so at the start.
+    pub fn open_with(&mut self, capabilities: Value) -> Result<(), Outcome> {
         if self.revision.is_modern() {
             self.result("server/discover", json!({}))?;
             return Ok(());
         }
         let version = self.revision.date();
-        let answer = self.result("initialize", revision::initialize_params(version))?;
+        let mut params = revision::initialize_params(version);
+        params["capabilities"] = capabilities;
+        let answer = self.result("initialize", params)?;
         if answer["protocolVersion"] != version {
-            return Err(fail(format!(
-                "initialize with {version} was answered {answer}"
-            )));
+            return Err(fail(format!("initialize with {version} was answered {answer}")));
         }
         self.notify("notifications/initialized", Value::Null);
         Ok(())
@@ -147,16 +167,12 @@ impl Client {
         if code.is_some_and(|code| codes.contains(&code)) {
             return Ok(answer["error"].take());
         }
-        Err(fail(format!(
-            "{method} was answered {answer} instead of an error {codes:?}"
-        )))
+        Err(fail(format!("{method} was answered {answer} instead of an error {codes:?}")))
     }
 
     /// Waits for the answer to `id`; everything else stays in the inbox.
     pub fn answer(&mut self, id: &Value) -> Result<Value, Outcome> {
-        self.wait_for(&format!("an answer to id {id}"), |message| {
-            is_answer(message, id)
-        })
+        self.wait_for(&format!("an answer to id {id}"), |message| is_answer(message, id))
     }
 
     /// Waits for a message that `wanted` accepts, the oldest first.
@@ -168,23 +184,39 @@ impl Client {
         if let Some(message) = self.take(&wanted) {
             return Ok(message);
         }
-        let patience = if self.spoken {
-            ANSWER_PATIENCE
-        } else {
-            START_PATIENCE
-        };
-        let deadline = Instant::now() + patience;
+        let patience = if self.spoken { ANSWER_PATIENCE } else { START_PATIENCE };
+        let mut deadline = Instant::now() + patience;
+        let mut stall = self.spoken.then(|| Instant::now() + STALL);
+        let mut taken_bytes = self.peer.written_bytes();
+        let mut probe = None;
         loop {
-            let messages = self
-                .receive(deadline)
-                .map_err(|why| fail(format!("{what}: {why}")))?;
-            let seen = self.inbox.len();
-            self.inbox.extend(messages);
-            let position = self.inbox.iter().skip(seen).position(&wanted);
-            if let Some(position) = position {
-                return Ok(self.inbox.remove(seen + position));
+            match self.receive(stall.unwrap_or(deadline)) {
+                Ok(messages) => self.inbox.extend(messages),
+                Err(why) if self.closed => return Err(fail(format!("{what}: {why}"))),
+                // A server that still takes input is not silent, it is busy reading.
+                Err(_) if self.peer.written_bytes() > taken_bytes => {
+                    taken_bytes = self.peer.written_bytes();
+                    deadline = Instant::now() + patience;
+                    stall = stall.map(|_| Instant::now() + STALL);
+                }
+                Err(_) if stall.take().is_some() => probe = Some(self.probe()),
+                Err(why) => return Err(fail(format!("{what}: {why}"))),
+            }
+            if let Some(message) = self.take(&wanted) {
+                return Ok(message);
+            }
+            if probe.take_if(|id| !self.probes.contains(id)).is_some() {
+                deadline = deadline.min(Instant::now() + STALL);
             }
         }
+    }
+
+    /// A server that is silent for a while is sent a harmless request; if it answers that one but
+    /// not the first, there is little left to wait for.
+    fn probe(&mut self) -> Value {
+        let id = self.request(self.revision.harmless_method(), Value::Null);
+        self.probes.push(id.clone());
+        id
     }
 
     /// Sends a harmless request and reads up to its answer: the connection is alive.
@@ -227,11 +259,7 @@ impl Client {
             self.inbox.extend(messages);
         }
         let status = self.peer.wait_exit(start + patience);
-        Ending {
-            status,
-            messages: self.take_inbox(),
-            took: start.elapsed(),
-        }
+        Ending { status, messages: self.take_inbox(), took: start.elapsed() }
     }
 
     /// The messages on the next line, or why there is none.
@@ -241,7 +269,7 @@ impl Client {
                 self.spoken = true;
                 let messages = self.watch.got(&line);
                 messages.iter().for_each(|message| self.serve(message));
-                Ok(messages)
+                Ok(self.without_probes(messages))
             }
             Incoming::Unterminated(bytes) => {
                 self.watch.got_unterminated(&bytes);
@@ -252,11 +280,18 @@ impl Client {
                 self.closed = true;
                 let stderr = self.peer.stderr();
                 let last = stderr.lines().last().unwrap_or_default();
-                Err(format!("the server closed the connection {last}")
-                    .trim_end()
-                    .to_owned())
+                Err(format!("the server closed the connection {last}").trim_end().to_owned())
             }
         }
+    }
+
+    /// Late answers to probes are nobody's business but the wait's that sent them.
+    fn without_probes(&mut self, mut messages: Vec<Value>) -> Vec<Value> {
+        messages.retain(|message| {
+            let probe = self.probes.iter().position(|id| is_answer(message, id));
+            probe.map(|probe| self.probes.remove(probe)).is_none()
+        });
+        messages
     }
 
     /// The next message without judging it: for floods, whose every message is like the others.
@@ -292,7 +327,10 @@ impl Client {
             return;
         }
         let mut answer = json!({"jsonrpc": "2.0", "id": message["id"]});
-        if method == "ping" {
+        if let Some((_, scripted)) = self.script.iter().find(|(known, _)| known == method) {
+            let Some(scripted) = scripted.as_object() else { return };
+            answer.as_object_mut().into_iter().for_each(|answer| answer.extend(scripted.clone()));
+        } else if method == "ping" {
             answer["result"] = json!({});
         } else {
             answer["error"] = json!({"code": -32601, "message": "Method not found"});

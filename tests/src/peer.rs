@@ -140,10 +140,7 @@ impl Peer {
 
     /// The last of what the server wrote to stderr.
     pub fn stderr(&self) -> String {
-        let tail = self
-            .stderr
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let tail = self.stderr.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         String::from_utf8_lossy(&tail).into_owned()
     }
 }

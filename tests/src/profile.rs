@@ -17,6 +17,8 @@ pub struct Profile {
     pub args: Vec<String>,
     /// A call that is answered at once and changes nothing.
     pub quick_call: Option<ToolCall>,
+    /// Quick calls run beside each other, so that their answers may overtake one another.
+    pub quick_calls_overtake: bool,
     /// Calls whose arguments do not fit the tool's input schema.
     pub refused_calls: Vec<RefusedCall>,
     /// A call whose arguments fit, but which the tool itself must report as failed.
@@ -36,6 +38,10 @@ pub struct Profile {
     pub prompt: Option<PromptCall>,
     /// Prompt arguments that must be refused.
     pub refused_prompts: Vec<PromptCall>,
+    /// Calls that ask the client something before they answer.
+    pub asks: Vec<Ask>,
+    /// The flag that takes a file of keys for `requestState`, so that another process can go on.
+    pub state_key_flag: Option<String>,
     /// The parameters of a `completion/complete` that finds something.
     pub completion: Option<Value>,
 }
@@ -50,6 +56,21 @@ pub struct ToolCall {
     /// The structured result, where it is known beforehand.
     #[serde(default)]
     pub structured: Option<Value>,
+}
+
+/// A call that asks the client one question.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ask {
+    pub call: ToolCall,
+    /// The method of the question, such as `elicitation/create`.
+    pub method: String,
+    /// The client capabilities it needs.
+    pub capabilities: Value,
+    /// A result that lets the call succeed.
+    pub answer: Value,
+    /// A word of the call's answer then.
+    pub expect: String,
 }
 
 /// A call with wrong arguments.
@@ -98,9 +119,7 @@ impl PromptCall {
 
 /// The value of an optional field of the profile, or the reason to skip.
 pub fn told<'a, T>(field: &'a Option<T>, name: &str) -> Result<&'a T, Outcome> {
-    field
-        .as_ref()
-        .ok_or_else(|| skip(format!("the profile has no `{name}`")))
+    field.as_ref().ok_or_else(|| skip(format!("the profile has no `{name}`")))
 }
 
 fn no_arguments() -> Value {

@@ -62,29 +62,15 @@ impl Row {
 
     /// The row as one line of text.
     pub fn line(&self) -> String {
-        let Row {
-            id,
-            level,
-            revision,
-            title,
-            outcome,
-            ..
-        } = self;
-        let detail = if outcome.detail().is_empty() {
-            title
-        } else {
-            outcome.detail()
-        };
+        let Row { id, level, revision, title, outcome, .. } = self;
+        let detail = if outcome.detail().is_empty() { title } else { outcome.detail() };
         format!("{:7} {id:6} {level:6} {revision} {detail}", outcome.word())
     }
 }
 
 impl Report {
     pub(crate) fn new(server: &str) -> Report {
-        Report {
-            server: server.to_owned(),
-            rows: Vec::new(),
-        }
+        Report { server: server.to_owned(), rows: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, row: Row) {
@@ -94,10 +80,8 @@ impl Report {
     /// Puts the rows in the order of revisions; within one they are in order already.
     pub(crate) fn finish(&mut self) {
         self.rows.sort_by_key(|row| row.revision);
-        let none_claimed = self
-            .rows
-            .iter()
-            .all(|row| row.id == "R-001" && row.outcome != Outcome::Pass);
+        let none_claimed =
+            self.rows.iter().all(|row| row.id == "R-001" && row.outcome != Outcome::Pass);
         if none_claimed && let Some(row) = self.rows.first_mut() {
             row.outcome = Outcome::Fail("the server claims none of the revisions".to_owned());
         }
@@ -156,11 +140,7 @@ impl Report {
     fn counts(&self) -> BTreeMap<Revision, BTreeMap<&'static str, usize>> {
         let mut counts = BTreeMap::<_, BTreeMap<_, usize>>::new();
         for row in &self.rows {
-            *counts
-                .entry(row.revision)
-                .or_default()
-                .entry(row.outcome.word())
-                .or_default() += 1;
+            *counts.entry(row.revision).or_default().entry(row.outcome.word()).or_default() += 1;
         }
         counts
     }

@@ -24,13 +24,7 @@ pub enum Revision {
 use Revision::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 
 /// Every revision, oldest first.
-pub const ALL: &[Revision] = &[
-    V2024_11_05,
-    V2025_03_26,
-    V2025_06_18,
-    V2025_11_25,
-    V2026_07_28,
-];
+pub const ALL: &[Revision] = &[V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28];
 /// The revisions that open a session with `initialize`.
 pub const LEGACY: &[Revision] = &[V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25];
 /// The revisions in which every request describes itself.
@@ -71,9 +65,7 @@ impl Revision {
     }
 
     pub fn from_letter(letter: char) -> Option<Revision> {
-        ALL.iter()
-            .copied()
-            .find(|revision| revision.letter() == letter)
+        ALL.iter().copied().find(|revision| revision.letter() == letter)
     }
 
     pub fn is_modern(self) -> bool {
@@ -83,11 +75,7 @@ impl Revision {
     /// A request any server must answer at once and that changes nothing: the engine's probe for
     /// "is the connection alive", and the marker behind which nothing may still be outstanding.
     pub fn harmless_method(self) -> &'static str {
-        if self.is_modern() {
-            "server/discover"
-        } else {
-            "ping"
-        }
+        if self.is_modern() { "server/discover" } else { "ping" }
     }
 
     /// The `_meta` object a request of this revision carries.

@@ -13,7 +13,7 @@ use crate::transcript::Transcript;
 use crate::watch::Watch;
 use anyhow::Result;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
@@ -27,6 +27,22 @@ pub struct Target {
     pub command: Vec<String>,
     /// What to call on it; without one, only what every server must do is checked.
     pub profile: Option<Profile>,
+}
+
+impl Target {
+    /// A server of this workspace: `program` started as the profile of `crates/<folder>` says.
+    pub fn in_workspace(folder: &str, program: &Path) -> Result<Target> {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = tests.parent().unwrap_or(tests).display().to_string();
+        let profile = Profile::load(&tests.join("profiles").join(format!("{folder}.json")))?;
+        let arguments = profile.args.iter().map(|argument| argument.replace("{root}", &root));
+        let program = program.display().to_string();
+        Ok(Target {
+            name: format!("mcp-{folder}"),
+            command: std::iter::once(program).chain(arguments).collect(),
+            profile: Some(profile),
+        })
+    }
 }
 
 /// How to run.
@@ -43,12 +59,7 @@ pub struct Options {
 /// Runs every check and calls `on_row` for each row as soon as it is known. The rows of different
 /// revisions may come interleaved; the report has them in order.
 pub fn run(target: &Target, options: &Options, on_row: &mut dyn FnMut(&Row)) -> Result<Report> {
-    let schemas = options
-        .schema_dir
-        .as_deref()
-        .map(Schemas::load)
-        .transpose()?
-        .map(Arc::new);
+    let schemas = options.schema_dir.as_deref().map(Schemas::load).transpose()?.map(Arc::new);
     let checks: Vec<Check> = catalogue()?
         .into_iter()
         .filter(|check| options.only.is_empty() || options.only.iter().any(|id| id == check.id))
@@ -91,33 +102,21 @@ fn run_revision(
         // The receiver outlives every sender; losing a row is impossible.
         let _ = rows.send(Row::new(&target.name, revision, check, outcome, evidence));
     };
-    emit(
-        &checks::CLAIM,
-        claim.err().unwrap_or(Outcome::Pass),
-        Vec::new(),
-    );
+    emit(&checks::CLAIM, claim.err().unwrap_or(Outcome::Pass), Vec::new());
     if !claimed {
         return;
     }
     let applies = |check: &&Check| check.revisions.contains(&revision);
     // What was watched can only be judged once everything else has run.
     let observed = |check: &&Check| matches!(check.run, Run::Observed);
-    for check in checks
-        .iter()
-        .filter(applies)
-        .filter(|check| !observed(check))
-    {
+    for check in checks.iter().filter(applies).filter(|check| !observed(check)) {
         ctx.transcript.restart();
         let outcome = perform(check, &mut ctx).err().unwrap_or(Outcome::Pass);
         let red = matches!(outcome, Outcome::Fail(_) | Outcome::Warn(_));
         if red {
             ctx.abandon_shared();
         }
-        let evidence = if red {
-            ctx.transcript.lines()
-        } else {
-            Vec::new()
-        };
+        let evidence = if red { ctx.transcript.lines() } else { Vec::new() };
         emit(check, outcome, evidence);
     }
     for check in checks.iter().filter(applies).filter(observed) {
@@ -162,9 +161,5 @@ fn claims(target: &Target, revision: Revision) -> Verdict {
         let answer = client.call("initialize", revision::initialize_params(date))?;
         answer["result"]["protocolVersion"] == date
     };
-    if claimed {
-        Ok(())
-    } else {
-        Err(skip("the server does not claim this revision"))
-    }
+    if claimed { Ok(()) } else { Err(skip("the server does not claim this revision")) }
 }

@@ -35,28 +35,16 @@ impl Schemas {
             registry = registry.add(document_uri(revision), Resource::from_contents(schema))?;
         }
         let registry = registry.prepare()?;
-        Ok(Schemas {
-            registry,
-            definitions,
-            compiled: Mutex::default(),
-        })
+        Ok(Schemas { registry, definitions, compiled: Mutex::default() })
     }
 
     /// Checks a request or notification, from either side.
     pub fn check_call(&self, revision: Revision, message: &Value) -> Result<(), String> {
         let is_request = message.get("id").is_some();
-        let envelope = if is_request {
-            "JSONRPCRequest"
-        } else {
-            "JSONRPCNotification"
-        };
+        let envelope = if is_request { "JSONRPCRequest" } else { "JSONRPCNotification" };
         self.check(revision, envelope, message)?;
         let method = message["method"].as_str().unwrap_or_default();
-        let suffix = if is_request {
-            "Request"
-        } else {
-            "Notification"
-        };
+        let suffix = if is_request { "Request" } else { "Notification" };
         match definition_of(method) {
             Some(stem) => self.check(revision, &format!("{stem}{suffix}"), message),
             None => Ok(()),
@@ -72,19 +60,11 @@ impl Schemas {
     ) -> Result<(), String> {
         let modern_names = revision >= Revision::V2025_11_25;
         if let Some(error) = message.get("error") {
-            let envelope = if modern_names {
-                "JSONRPCErrorResponse"
-            } else {
-                "JSONRPCError"
-            };
+            let envelope = if modern_names { "JSONRPCErrorResponse" } else { "JSONRPCError" };
             self.check(revision, envelope, &with_required_id(revision, message))?;
             return self.check_error(revision, error, message);
         }
-        let envelope = if modern_names {
-            "JSONRPCResultResponse"
-        } else {
-            "JSONRPCResponse"
-        };
+        let envelope = if modern_names { "JSONRPCResultResponse" } else { "JSONRPCResponse" };
         self.check(revision, envelope, message)?;
         let result = &message["result"];
         let definition = match definition_of(method) {
@@ -116,36 +96,23 @@ impl Schemas {
     /// A definition the revision does not have judges nothing: methods that are not in a
     /// revision are the business of the checks, not of its schema.
     fn check(&self, revision: Revision, definition: &str, instance: &Value) -> Result<(), String> {
-        if !self
-            .definitions
-            .get(&revision)
-            .is_some_and(|names| names.contains(definition))
-        {
+        if !self.definitions.get(&revision).is_some_and(|names| names.contains(definition)) {
             return Ok(());
         }
         let validator = self.validator(revision, definition)?;
         validator.validate(instance).map_err(|error| {
-            format!(
-                "not a {definition} of {revision}: {error} at \"{}\"",
-                error.instance_path()
-            )
+            format!("not a {definition} of {revision}: {error} at \"{}\"", error.instance_path())
         })
     }
 
     fn validator(&self, revision: Revision, definition: &str) -> Result<Arc<Validator>, String> {
-        let mut compiled = self
-            .compiled
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut compiled = self.compiled.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let key = (revision, definition.to_owned());
         if let Some(validator) = compiled.get(&key) {
             return Ok(Arc::clone(validator));
         }
-        let pointer = format!(
-            "{}#/{}/{definition}",
-            document_uri(revision),
-            definitions_key(revision)
-        );
+        let pointer =
+            format!("{}#/{}/{definition}", document_uri(revision), definitions_key(revision));
         let validator = jsonschema::options()
             .with_registry(&self.registry)
             .should_validate_formats(true)
@@ -162,11 +129,7 @@ fn document_uri(revision: Revision) -> String {
 }
 
 fn definitions_key(revision: Revision) -> &'static str {
-    if revision < Revision::V2025_11_25 {
-        "definitions"
-    } else {
-        "$defs"
-    }
+    if revision < Revision::V2025_11_25 { "definitions" } else { "$defs" }
 }
 
 /// Up to 2025-06-18 the schema demands an id in every error, yet an error about a message whose

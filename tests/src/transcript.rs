@@ -50,13 +50,7 @@ impl Transcript {
     pub fn lines(&self) -> Vec<String> {
         let record = self.0.borrow();
         let gap = (record.dropped > 0).then(|| format!("- {} more", record.dropped));
-        record
-            .first
-            .iter()
-            .cloned()
-            .chain(gap)
-            .chain(record.last.iter().cloned())
-            .collect()
+        record.first.iter().cloned().chain(gap).chain(record.last.iter().cloned()).collect()
     }
 
     fn add(&self, entry: String) {

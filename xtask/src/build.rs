@@ -15,11 +15,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let servers = workspace.select(&args.names)?;
-    let profile = if args.release {
-        Profile::Release
-    } else {
-        Profile::Debug
-    };
+    let profile = if args.release { Profile::Release } else { Profile::Debug };
     workspace.build(&servers, profile)?;
     for server in &servers {
         println!("{}", workspace.binary(server, profile).display());

@@ -23,9 +23,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         ("clippy", &|| clippy(workspace)),
         ("tidy", &|| tidy::run(workspace)),
         ("list --check", &|| list::check(workspace)),
-        ("test", &|| {
-            test::run_all(workspace, args.schema_dir.clone())
-        }),
+        ("test", &|| test::run_all(workspace, args.schema_dir.clone())),
         ("docs", &|| docs(workspace)),
     ];
     let mut failed = Vec::new();
@@ -44,17 +42,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 }
 
 fn clippy(workspace: &Workspace) -> Result<()> {
-    cargo(
-        workspace,
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-    )
+    cargo(workspace, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
 
 fn docs(workspace: &Workspace) -> Result<()> {

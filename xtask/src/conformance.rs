@@ -40,11 +40,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         None => ours(workspace, &args.names)?,
     };
     let revisions = args.revisions.clone();
-    let options = Options {
-        revisions,
-        schema_dir: args.schema_dir.clone(),
-        ..Options::default()
-    };
+    let options = Options { revisions, schema_dir: args.schema_dir.clone(), ..Options::default() };
     let report = check(&targets, &options)?;
     if let Some(path) = &args.json {
         write(path, &format!("{:#}\n", report.json()))?;
@@ -59,13 +55,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 /// Every server in every revision, as `cargo xtask test` and CI do.
 pub(crate) fn run_all(workspace: &Workspace, schema_dir: Option<PathBuf>) -> Result<()> {
     let targets = ours(workspace, &[])?;
-    let report = check(
-        &targets,
-        &Options {
-            schema_dir,
-            ..Options::default()
-        },
-    )?;
+    let report = check(&targets, &Options { schema_dir, ..Options::default() })?;
     ensure!(report.passed(), "a requirement does not hold");
     Ok(())
 }
@@ -82,74 +72,37 @@ fn check(targets: &[Target], options: &Options) -> Result<Report> {
         all.extend(report.rows);
     }
     let names: Vec<_> = targets.iter().map(|target| target.name.as_str()).collect();
-    Ok(Report {
-        server: names.join(", "),
-        rows: all,
-    })
+    Ok(Report { server: names.join(", "), rows: all })
 }
 
 fn ours(workspace: &Workspace, names: &[String]) -> Result<Vec<Target>> {
     let servers = workspace.select(names)?;
     workspace.build(&servers, Profile::Debug)?;
-    servers
-        .iter()
-        .map(|server| own_target(workspace, server))
-        .collect()
+    servers.iter().map(|server| own_target(workspace, server)).collect()
 }
 
 /// How to start a server and what to call on it stand in its profile, so every server has one.
 fn own_target(workspace: &Workspace, server: &Server) -> Result<Target> {
-    let folder = server
-        .folder
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy();
+    let folder = server.folder.file_name().unwrap_or_default().to_string_lossy();
     let path = workspace.root.join(format!("tests/profiles/{folder}.json"));
     let profile = Knowledge::load(&path)?;
     let root = workspace.root.display().to_string();
-    let mut command = vec![
-        workspace
-            .binary(server, Profile::Debug)
-            .display()
-            .to_string(),
-    ];
-    command.extend(
-        profile
-            .args
-            .iter()
-            .map(|argument| argument.replace("{root}", &root)),
-    );
-    Ok(Target {
-        name: server.name.clone(),
-        command,
-        profile: Some(profile),
-    })
+    let mut command = vec![workspace.binary(server, Profile::Debug).display().to_string()];
+    command.extend(profile.args.iter().map(|argument| argument.replace("{root}", &root)));
+    Ok(Target { name: server.name.clone(), command, profile: Some(profile) })
 }
 
 /// A server nothing is known of: the checks that need to know what to call are skipped.
 fn foreign(command: &str) -> Result<Target> {
     let command: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
-    let Some(program) = command.first() else {
-        bail!("--stdio needs a command")
-    };
-    let name = Path::new(program)
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    Ok(Target {
-        name,
-        command,
-        profile: None,
-    })
+    let Some(program) = command.first() else { bail!("--stdio needs a command") };
+    let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Target { name, command, profile: None })
 }
 
 fn parse_revision(date: &str) -> Result<Revision, String> {
     Revision::from_date(date).ok_or_else(|| {
-        let known: Vec<_> = revision::ALL
-            .iter()
-            .map(|revision| revision.date())
-            .collect();
+        let known: Vec<_> = revision::ALL.iter().map(|revision| revision.date()).collect();
         format!("no such revision; there are: {}", known.join(", "))
     })
 }
@@ -173,22 +126,14 @@ impl<'a> Progress<'a> {
         if !on_terminal {
             eprintln!("checking {server}");
         }
-        Self {
-            server,
-            rows: 0,
-            failed: 0,
-            on_terminal,
-        }
+        Self { server, rows: 0, failed: 0, on_terminal }
     }
 
     fn row(&mut self, row: &Row) {
         self.rows += 1;
         self.failed += usize::from(row.is_red());
         if self.on_terminal {
-            eprint!(
-                "\r{}: {} rows, {} failed",
-                self.server, self.rows, self.failed
-            );
+            eprint!("\r{}: {} rows, {} failed", self.server, self.rows, self.failed);
             let _ = std::io::stderr().flush();
         }
     }

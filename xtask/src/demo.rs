@@ -38,10 +38,7 @@ fn play(workspace: &Workspace, server: &Server) -> Result<()> {
     let path = server.folder.join("demo.jsonl");
     let script = std::fs::read_to_string(&path)
         .with_context(|| format!("every server has a demo: {}", path.display()))?;
-    let steps: Vec<Step> = script
-        .lines()
-        .filter_map(Step::parse)
-        .collect::<Result<_>>()?;
+    let steps: Vec<Step> = script.lines().filter_map(Step::parse).collect::<Result<_>>()?;
     let mut session = Session::start(&workspace.demo_command(server, Profile::Debug)?)?;
     for (index, step) in steps.iter().enumerate() {
         let (line, message) = match step {
@@ -97,10 +94,7 @@ fn await_answer(session: &mut Session, id: &Value) -> Result<()> {
         if message.get("id") != Some(id) || message.get("method").is_some() {
             continue;
         }
-        ensure!(
-            message.get("error").is_none(),
-            "the answer to {id} is an error"
-        );
+        ensure!(message.get("error").is_none(), "the answer to {id} is an error");
         let failed = message.pointer("/result/isError") == Some(&Value::Bool(true));
         ensure!(!failed, "the tool called by {id} reports an error");
         return Ok(());

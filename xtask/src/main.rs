@@ -3,15 +3,12 @@
 //!
 //! This file only names the commands; each lives in the module of its name. `workspace.rs` finds
 //! the servers, `session.rs` talks to one.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command line tool prints"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
 
 mod build;
 mod test;
 mod conformance;
+mod new;
 mod demo;
 mod list;
 mod tidy;
@@ -28,11 +25,7 @@ use clap::{Parser, Subcommand};
 use workspace::Workspace;
 
 #[derive(Parser)]
-#[command(
-    name = "cargo xtask",
-    about = "Tasks of this workspace",
-    disable_help_subcommand = true
-)]
+#[command(name = "cargo xtask", about = "Tasks of this workspace", disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     task: Task,
@@ -46,6 +39,8 @@ enum Task {
     Test(test::Args),
     /// Check servers, ours or any other, against the protocol
     Conformance(conformance::Args),
+    /// Begin a server of your own as a copy of one that works
+    New(new::Args),
     /// Build each server and show a short real session with it
     Demo(demo::Args),
     /// Regenerate what is derived from the servers' own lists: README tables and snapshots
@@ -74,6 +69,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Build(args) => build::run(&workspace, &args),
         Task::Test(args) => test::run(&workspace, &args),
         Task::Conformance(args) => conformance::run(&workspace, &args),
+        Task::New(args) => new::run(&workspace, &args),
         Task::Demo(args) => demo::run(&workspace, &args),
         Task::List(args) => list::run(&workspace, &args),
         Task::Tidy => tidy::run(&workspace),

@@ -29,10 +29,7 @@ impl Session {
             .spawn()
             .with_context(|| format!("cannot start {}", command.join(" ")))?;
         let input = child.stdin.take();
-        let output = child
-            .stdout
-            .take()
-            .context("the server's output is a pipe")?;
+        let output = child.stdout.take().context("the server's output is a pipe")?;
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -41,33 +38,20 @@ impl Session {
                 }
             }
         });
-        Ok(Self {
-            child,
-            input,
-            lines,
-            next_id: 1,
-        })
+        Ok(Self { child, input, lines, next_id: 1 })
     }
 
     pub(crate) fn send(&mut self, line: &str) -> Result<()> {
-        let input = self
-            .input
-            .as_mut()
-            .context("the server's input is closed")?;
-        writeln!(input, "{line}")
-            .and_then(|()| input.flush())
-            .context("the server has gone")
+        let input = self.input.as_mut().context("the server's input is closed")?;
+        writeln!(input, "{line}").and_then(|()| input.flush()).context("the server has gone")
     }
 
     /// The next message, which must be JSON: nothing else may appear on this stream.
     pub(crate) fn receive(&mut self) -> Result<(String, Value)> {
-        let line = self
-            .lines
-            .recv_timeout(ANSWER_DEADLINE)
-            .map_err(|error| match error {
-                RecvTimeoutError::Timeout => anyhow!("no answer within {ANSWER_DEADLINE:?}"),
-                RecvTimeoutError::Disconnected => anyhow!("the server closed its output"),
-            })?;
+        let line = self.lines.recv_timeout(ANSWER_DEADLINE).map_err(|error| match error {
+            RecvTimeoutError::Timeout => anyhow!("no answer within {ANSWER_DEADLINE:?}"),
+            RecvTimeoutError::Disconnected => anyhow!("the server closed its output"),
+        })?;
         let message = serde_json::from_str(&line).with_context(|| format!("not JSON: {line}"))?;
         Ok((line, message))
     }
@@ -103,9 +87,8 @@ impl Session {
         self.input = None;
         let deadline = Instant::now() + EXIT_DEADLINE;
         // The output ends when the process does; `try_wait` alone would have to be polled.
-        while let Err(RecvTimeoutError::Timeout) | Ok(_) = self
-            .lines
-            .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        while let Err(RecvTimeoutError::Timeout) | Ok(_) =
+            self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now()))
         {
             if Instant::now() >= deadline {
                 bail!("the server did not end within {EXIT_DEADLINE:?} of its input closing");

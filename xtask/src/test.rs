@@ -25,14 +25,8 @@ pub(crate) fn run_all(workspace: &Workspace, schema_dir: Option<PathBuf>) -> Res
     // The cross-server tests drive the built binaries.
     workspace.build(&workspace.servers, Profile::Debug)?;
     let parts = [
-        (
-            "tests",
-            run_command(&mut tests(workspace, schema_dir.as_deref())),
-        ),
-        (
-            "doc tests",
-            run_command(&mut workspace.cargo(&["test", "--workspace", "--doc"])),
-        ),
+        ("tests", run_command(&mut tests(workspace, schema_dir.as_deref()))),
+        ("doc tests", run_command(&mut workspace.cargo(&["test", "--workspace", "--doc"]))),
         ("conformance", conformance::run_all(workspace, schema_dir)),
     ];
     let mut failed = Vec::new();

@@ -38,11 +38,7 @@ impl Workspace {
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output()
             .context("cannot start cargo")?;
-        ensure!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let metadata: Value = serde_json::from_slice(&output.stdout)?;
         let root = PathBuf::from(text(&metadata, "workspace_root")?);
         let packages = metadata.get("packages").and_then(Value::as_array).cloned();
@@ -53,12 +49,7 @@ impl Workspace {
         }
         servers.sort_by(|a, b| a.name.cmp(&b.name));
         let target_dir = PathBuf::from(text(&metadata, "target_directory")?);
-        Ok(Self {
-            root,
-            target_dir,
-            servers,
-            packages,
-        })
+        Ok(Self { root, target_dir, servers, packages })
     }
 
     /// The servers asked for by package name or folder name; all of them when none is asked for.
@@ -72,11 +63,7 @@ impl Workspace {
     fn server(&self, name: &str) -> Result<Server> {
         let known = |server: &&Server| server.name == name || server.folder.ends_with(name);
         self.servers.iter().find(known).cloned().with_context(|| {
-            let names: Vec<_> = self
-                .servers
-                .iter()
-                .map(|server| server.name.as_str())
-                .collect();
+            let names: Vec<_> = self.servers.iter().map(|server| server.name.as_str()).collect();
             format!("no server `{name}`; there are: {}", names.join(", "))
         })
     }
@@ -110,11 +97,7 @@ impl Workspace {
         };
         let prefix = format!("// $ {}", server.name);
         if let Some(arguments) = script.lines().find_map(|line| line.strip_prefix(&prefix)) {
-            command.extend(
-                arguments
-                    .split_whitespace()
-                    .map(|argument| self.absolute(argument)),
-            );
+            command.extend(arguments.split_whitespace().map(|argument| self.absolute(argument)));
         }
         Ok(command)
     }
@@ -131,42 +114,26 @@ impl Workspace {
     /// started; any other argument is left as it is.
     fn absolute(&self, argument: &str) -> String {
         let path = self.root.join(argument);
-        if path.exists() {
-            path.display().to_string()
-        } else {
-            argument.to_owned()
-        }
+        if path.exists() { path.display().to_string() } else { argument.to_owned() }
     }
 }
 
 impl Server {
     fn from_package(package: &Value, crates: &Path) -> Result<Option<Self>> {
         let manifest = PathBuf::from(text(package, "manifest_path")?);
-        let folder = manifest
-            .parent()
-            .context("a manifest lies in a folder")?
-            .to_owned();
+        let folder = manifest.parent().context("a manifest lies in a folder")?.to_owned();
         if folder.parent() != Some(crates) {
             return Ok(None);
         }
-        let description = package
-            .get("description")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let description = package.get("description").and_then(Value::as_str).unwrap_or_default();
         let name = text(package, "name")?.to_owned();
-        Ok(Some(Self {
-            name,
-            description: description.to_owned(),
-            folder,
-        }))
+        Ok(Some(Self { name, description: description.to_owned(), folder }))
     }
 }
 
 /// Runs a command to its end; a failure names the command.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {}", shown(command)))?;
+    let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
     if !status.success() {
         bail!("{} failed ({status})", shown(command));
     }
@@ -174,21 +141,13 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 }
 
 pub(crate) fn shown(command: &Command) -> String {
-    let program = Path::new(command.get_program())
-        .file_name()
-        .unwrap_or_default();
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = std::iter::once(program).chain(command.get_args());
-    words
-        .map(|word| word.to_string_lossy())
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 pub(crate) fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str> {
-    value
-        .get(key)
-        .and_then(Value::as_str)
-        .with_context(|| format!("no text `{key}` in {value}"))
+    value.get(key).and_then(Value::as_str).with_context(|| format!("no text `{key}` in {value}"))
 }
 
 fn cargo() -> String {

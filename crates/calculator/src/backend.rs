@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 
+/// Nine decimal digits at a time, so that a product still fits into 64 bits.
+const LIMB: u64 = 1_000_000_000;
+
 /// What can go wrong, in words the model can act on.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Error {
@@ -23,10 +26,7 @@ impl std::fmt::Display for Error {
                 f.write_str("The sum is too large for a number. Use smaller numbers.")
             }
             Self::TicksOutOfRange { max_ticks } => {
-                write!(
-                    f,
-                    "A countdown has 1 to {max_ticks} ticks. Choose `from` in that range."
-                )
+                write!(f, "A countdown has 1 to {max_ticks} ticks. Choose `from` in that range.")
             }
         }
     }
@@ -55,19 +55,31 @@ impl Backend {
     pub(crate) const TIMES_TABLES: RangeInclusive<u32> = 1..=100;
 
     pub(crate) fn new(max_ticks: u32) -> Self {
-        Self {
-            max_ticks,
-            counts: Arc::default(),
-        }
+        Self { max_ticks, counts: Arc::default() }
     }
 
     pub(crate) fn sum(a: f64, b: f64) -> Result<f64, Error> {
         let sum = a + b;
-        if sum.is_finite() {
-            Ok(sum)
-        } else {
-            Err(Error::SumTooLarge)
+        if sum.is_finite() { Ok(sum) } else { Err(Error::SumTooLarge) }
+    }
+
+    /// `base` to the power of `exponent` in decimal: school multiplication, digit by digit.
+    pub(crate) fn power(base: u32, exponent: u32) -> String {
+        let mut digits: Vec<u64> = vec![1];
+        for _ in 0..exponent {
+            let mut carry = 0;
+            for digit in &mut digits {
+                let product = *digit * u64::from(base) + carry;
+                *digit = product % LIMB;
+                carry = product / LIMB;
+            }
+            if carry > 0 {
+                digits.push(carry);
+            }
         }
+        let mut limbs = digits.iter().rev().skip_while(|limb| **limb == 0);
+        let first = limbs.next().copied().unwrap_or_default().to_string();
+        limbs.fold(first, |text, limb| text + &format!("{limb:09}"))
     }
 
     /// The first ten multiples of `number`, one a line.
@@ -97,16 +109,11 @@ impl Backend {
         on_change: F,
     ) -> Result<Running<F>, Error> {
         if !(1..=self.max_ticks).contains(&from) {
-            return Err(Error::TicksOutOfRange {
-                max_ticks: self.max_ticks,
-            });
+            return Err(Error::TicksOutOfRange { max_ticks: self.max_ticks });
         }
         self.counts.running.fetch_add(1, Ordering::Relaxed);
         on_change();
-        Ok(Running {
-            counts: Arc::clone(&self.counts),
-            on_change,
-        })
+        Ok(Running { counts: Arc::clone(&self.counts), on_change })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mcp::{Context, Level, ToolError, ToolResult};
+use mcp::{Context, Field, Form, Level, Reply, SampleRequest, ToolError, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,9 @@ use crate::backend::{Backend, Error};
 
 /// The resource that changes while countdowns run.
 pub(crate) const COUNTDOWNS: &str = "calculator://countdowns";
+
+/// A result of more digits is shown only to somebody who wants it.
+const LONG_RESULT_DIGITS: usize = 30;
 
 /// Add two numbers.
 #[derive(Deserialize, JsonSchema)]
@@ -29,9 +32,7 @@ pub(crate) struct Sum {
 }
 
 pub(crate) async fn calculate_sum(_: Context<Backend>, input: CalculateSum) -> ToolResult<Sum> {
-    Ok(Sum {
-        sum: Backend::sum(input.a, input.b)?,
-    })
+    Ok(Sum { sum: Backend::sum(input.a, input.b)? })
 }
 
 /// Count down to zero, reporting progress at every tick.
@@ -70,6 +71,56 @@ pub(crate) async fn countdown(cx: Context<Backend>, input: Countdown) -> ToolRes
     }
     cx.log(Level::Info, "countdown finished");
     Ok(Ticks { ticks: input.from })
+}
+
+/// Raise a number to a power, with every digit. Asks before it shows a very long result.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CalculatePower {
+    /// The number.
+    base: u32,
+    /// How often it is multiplied.
+    #[schemars(range(max = 1000))]
+    exponent: u32,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Power {
+    /// All digits; more than a JSON number could hold.
+    digits: String,
+}
+
+pub(crate) async fn calculate_power(
+    cx: Context<Backend>,
+    input: CalculatePower,
+) -> ToolResult<Power> {
+    let digits = Backend::power(input.base, input.exponent);
+    if digits.len() > LONG_RESULT_DIGITS {
+        let form = Form::new(format!("The result has {} digits. Show it?", digits.len()))
+            .field("show", Field::boolean().default(false));
+        let answer = cx.elicit("large", form).await?.accepted();
+        if answer.and_then(|answer| answer.get("show")?.as_bool()) != Some(true) {
+            return Err(ToolError::new("The user does not want to see a result this long."));
+        }
+    }
+    Ok(Power { digits })
+}
+
+/// Have the client's model tell what is special about a number.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExplainNumber {
+    /// The number.
+    number: f64,
+}
+
+pub(crate) async fn explain_number(
+    cx: Context<Backend>,
+    input: ExplainNumber,
+) -> ToolResult<Reply> {
+    let question = format!("In one sentence: what is special about {}?", input.number);
+    let answer = cx.sample("special", SampleRequest::new(200).user(question)).await?;
+    Ok(Reply::text(answer.text()))
 }
 
 /// The one place where a failure of the backend becomes words for the model.

@@ -47,9 +47,7 @@ pub(crate) trait Observer {
 impl Backend {
     /// Fails on anything that is not a directory, so that a typing error shows at start-up.
     pub(crate) fn open(dirs: &[PathBuf]) -> Result<Self, Error> {
-        Ok(Self {
-            sandbox: sandbox::Sandbox::open(dirs)?,
-        })
+        Ok(Self { sandbox: sandbox::Sandbox::open(dirs)? })
     }
 
     /// Reads the whole file once; blocks, so call it from a thread that may.
@@ -71,10 +69,7 @@ pub(crate) enum Error {
     NoDirectory,
     /// At start-up only, so the text may name what the operator typed.
     #[error("cannot serve {path:?}: {cause}")]
-    Directory {
-        path: PathBuf,
-        cause: std::io::Error,
-    },
+    Directory { path: PathBuf, cause: std::io::Error },
     #[error("{path:?} was not found in the served directories")]
     NotFound { path: String },
     #[error("{path:?} is outside the served directories; give a path relative to one of them")]
@@ -91,11 +86,7 @@ pub(crate) enum Error {
         "the record that starts at line {line} is longer than {max_bytes} bytes; \
          most likely a quote opened at line {quote_line} is never closed"
     )]
-    RecordTooLong {
-        line: u64,
-        quote_line: u64,
-        max_bytes: usize,
-    },
+    RecordTooLong { line: u64, quote_line: u64, max_bytes: usize },
     #[error("the record that starts at line {line} has more than {max_fields} fields")]
     TooManyFields { line: u64, max_fields: usize },
     #[error("there is no column {name:?}; the columns are {available}")]

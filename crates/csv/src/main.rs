@@ -24,13 +24,7 @@ fn main() -> ExitCode {
 /// The table of contents. The tests talk to exactly this value.
 fn server(config: Config) -> anyhow::Result<Server<Backend>> {
     let backend = Backend::open(&config.dirs)?;
-    Ok(
-        Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
-            .title("CSV analysis")
-            .tool(
-                "analyze_csv",
-                READ_ONLY.title("Analyze a CSV file"),
-                tools::analyze_csv,
-            ),
-    )
+    Ok(Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
+        .title("CSV analysis")
+        .tool("analyze_csv", READ_ONLY.title("Analyze a CSV file"), tools::analyze_csv))
 }

@@ -1,9 +1,10 @@
 //! Checks the backend on files as they come: messy, hostile, huge and plain.
 //!
-//! `messy` is the catalogue of inputs and right answers, `sandbox` tries to get out, `sums`
-//! compares with big-integer arithmetic, `structure` with tables written in every usual way, and
-//! `scanning` covers what needs more than a few bytes.
+//! `protocol` asks as a client does. `messy` is the catalogue of inputs and right answers, `sandbox`
+//! tries to get out, `sums` compares with big-integer arithmetic, `structure` with tables written
+//! in every usual way, and `scanning` covers what needs more than a few bytes.
 
+mod protocol;
 mod messy;
 mod sandbox;
 mod sums;
@@ -32,11 +33,7 @@ fn analyze_in(dir: PathBuf, request: &Analyze, observer: &dyn Observer) -> Resul
 fn every_operation(path: &str) -> Analyze {
     let names = r#"["sum", "average", "count", "min", "max", "nulls", "stddev"]"#;
     let operations = serde_json::from_str(names).unwrap();
-    Analyze {
-        filepath: path.to_owned(),
-        operations,
-        columns: None,
-    }
+    Analyze { filepath: path.to_owned(), operations, columns: None }
 }
 
 /// Compares places in an answer, given as JSON pointers; `null` stands for absent.
@@ -51,10 +48,7 @@ fn check(case: &str, answer: &Value, expected: &[(&str, &str)]) {
 
 /// A case that failed once belongs into a table here, not into a file of seeds.
 fn random_cases() -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
 
 struct Quiet;

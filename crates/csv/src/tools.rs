@@ -26,26 +26,16 @@ pub(crate) struct AnalyzeCsv {
 }
 
 pub(crate) async fn analyze_csv(cx: Context<Backend>, input: AnalyzeCsv) -> ToolResult<Analysis> {
-    let AnalyzeCsv {
-        filepath,
-        operations,
-        columns,
-    } = input;
+    let AnalyzeCsv { filepath, operations, columns } = input;
     if operations.is_empty() {
         return Err(ToolError::new(
             "`operations` is empty. Name at least one, for example \"sum\".",
         ));
     }
-    let request = Analyze {
-        filepath,
-        operations,
-        columns,
-    };
+    let request = Analyze { filepath, operations, columns };
     let backend = Arc::clone(&cx.state);
     let observer = cx.clone();
-    Ok(cx
-        .blocking(move || backend.analyze(&request, &observer))
-        .await?)
+    Ok(cx.blocking(move || backend.analyze(&request, &observer)).await?)
 }
 
 /// A scan reports to the client that asked for it.
@@ -62,6 +52,11 @@ impl Observer for Context<Backend> {
 /// The one place where a failure of the backend becomes words for the model.
 impl From<Error> for ToolError {
     fn from(error: Error) -> Self {
-        Self::new(error.to_string()).caused_by(&error)
+        let text = error.to_string();
+        match error {
+            Error::Read(cause) => Self::new(text).caused_by(&cause),
+            // Nothing is behind these but arguments, which have no place in a log.
+            _ => Self::new(text),
+        }
     }
 }

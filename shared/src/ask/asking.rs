@@ -1,7 +1,7 @@
 //! How a call asks, whichever way its revision has for it.
 
 use std::future::{Future, pending};
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,10 +24,13 @@ impl Call {
         read: impl FnOnce(&Value) -> Result<T, AskError>,
     ) -> Result<T, AskError> {
         match self.asks() {
-            Asks::None => Err(AskError::Unsupported(
-                "this kind of request has no questions".to_owned(),
-            )),
-            Asks::Session(channel) => read(&channel.ask(&question).await?),
+            Asks::None => {
+                Err(AskError::Unsupported("this kind of request has no questions".to_owned()))
+            }
+            Asks::Session(channel) => {
+                let _waiting = self.waiting().begin();
+                read(&channel.ask(&question).await?)
+            }
             Asks::Replay { replay, .. } => {
                 let known = lock(replay).ask(key, question, &self.capabilities())?;
                 let Some(answer) = known else {
@@ -85,9 +88,7 @@ impl Call {
             return None;
         };
         let mut replay = lock(replay);
-        replay
-            .is_suspended()
-            .then(|| replay.suspend(&self.registry.seal, self.identity()))
+        replay.is_suspended().then(|| replay.suspend(&self.registry.seal, self.identity()))
     }
 
     pub(crate) fn is_suspended(&self) -> bool {
@@ -95,10 +96,7 @@ impl Call {
     }
 
     fn identity(&self) -> Identity {
-        let Asks::Replay {
-            method, arguments, ..
-        } = self.asks()
-        else {
+        let Asks::Replay { method, arguments, .. } = self.asks() else {
             return identity(&self.registry.name, "", &self.subject, "");
         };
         identity(&self.registry.name, method, &self.subject, arguments)
@@ -120,6 +118,6 @@ pub(crate) fn identity(server: &str, method: &str, subject: &str, arguments: &st
     }
 }
 
-fn lock(replay: &std::sync::Mutex<Replay>) -> MutexGuard<'_, Replay> {
+fn lock(replay: &Mutex<Box<Replay>>) -> MutexGuard<'_, Box<Replay>> {
     replay.lock().unwrap_or_else(PoisonError::into_inner)
 }

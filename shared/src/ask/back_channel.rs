@@ -58,8 +58,7 @@ impl BackChannel {
             None => return Err(AskError::Closed),
         };
         let _asked = Asked { channel: self, id };
-        self.outbox
-            .push(|out| wire::write_request(out, id, question.method, &question.params));
+        self.outbox.push(|out| wire::write_request(out, id, question.method, &question.params));
         match tokio::time::timeout(self.timeout, answer).await {
             Ok(answer) => answer.unwrap_or(Err(AskError::Closed)),
             Err(_) => Err(AskError::TimedOut),
@@ -68,10 +67,7 @@ impl BackChannel {
 
     /// Hands a response to whoever waits for it. `false` if nobody does.
     pub(crate) fn resolve(&self, id: &str, answer: Answer) -> bool {
-        let waiting = id
-            .parse()
-            .ok()
-            .and_then(|id: u64| lock(&self.waiting).as_mut()?.remove(&id));
+        let waiting = id.parse().ok().and_then(|id: u64| lock(&self.waiting).as_mut()?.remove(&id));
         waiting.is_some_and(|sender| sender.send(answer).is_ok())
     }
 
@@ -98,13 +94,10 @@ struct Asked<'a> {
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        let unanswered = lock(&self.channel.waiting)
-            .as_mut()
-            .and_then(|waiting| waiting.remove(&self.id));
+        let unanswered =
+            lock(&self.channel.waiting).as_mut().and_then(|waiting| waiting.remove(&self.id));
         if unanswered.is_some() {
-            self.channel
-                .outbox
-                .push(|out| wire::write_cancelled(out, self.id));
+            self.channel.outbox.push(|out| wire::write_cancelled(out, self.id));
         }
     }
 }

@@ -28,10 +28,7 @@ pub struct Form {
 impl Form {
     /// `message` tells the person what is asked and why.
     pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            fields: Vec::new(),
-        }
+        Self { message: message.into(), fields: Vec::new() }
     }
 
     /// A field that must be filled in.
@@ -51,12 +48,8 @@ impl Form {
         for (name, field, _) in &self.fields {
             properties.insert(name.clone(), field.schema(revision)?);
         }
-        let required: Vec<_> = self
-            .fields
-            .iter()
-            .filter(|field| field.2)
-            .map(|field| &field.0)
-            .collect();
+        let required: Vec<_> =
+            self.fields.iter().filter(|field| field.2).map(|field| &field.0).collect();
         let mut schema = json!({"type": "object", "properties": properties});
         if let (false, Some(schema)) = (required.is_empty(), schema.as_object_mut()) {
             schema.insert("required".to_owned(), json!(required));
@@ -69,22 +62,14 @@ impl Form {
                 params.insert("mode".to_owned(), json!("form"));
             }
         }
-        Ok(Question {
-            method: "elicitation/create",
-            params,
-            needs,
-        })
+        Ok(Question { method: "elicitation/create", params, needs })
     }
 
     /// Only what was asked for, and only if it fits: the client's word is not taken for it.
     fn check(&self, content: &Map<String, Value>) -> Result<Map<String, Value>, AskError> {
         let mut answers = Map::new();
         for (name, field, required) in &self.fields {
-            match content
-                .get(name)
-                .filter(|value| !value.is_null())
-                .or(field.default_value())
-            {
+            match content.get(name).filter(|value| !value.is_null()).or(field.default_value()) {
                 Some(value) => {
                     field
                         .check(value)
@@ -112,10 +97,7 @@ pub struct OpenUrl {
 impl OpenUrl {
     /// `url` must not hold secrets or personal data, and must not be signed in already.
     pub fn new(message: impl Into<String>, url: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            url: url.into(),
-        }
+        Self { message: message.into(), url: url.into() }
     }
 
     fn question(&self, revision: Revision) -> Result<Question, AskError> {
@@ -128,11 +110,7 @@ impl OpenUrl {
                 .ok_or(AskError::Misused("no random numbers".to_owned()))?;
             params.insert("elicitationId".to_owned(), json!(id));
         }
-        Ok(Question {
-            method: "elicitation/create",
-            params,
-            needs: &["elicitation", "url"],
-        })
+        Ok(Question { method: "elicitation/create", params, needs: &["elicitation", "url"] })
     }
 }
 
@@ -183,13 +161,10 @@ impl Elicitation {
                             return Err(AskError::Malformed("`content` is no object".to_owned()));
                         }
                     };
-                    form.check(content)
-                        .map(|answers| Elicited::Accepted(Answers(answers)))
+                    form.check(content).map(|answers| Elicited::Accepted(Answers(answers)))
                 }
             },
-            _ => Err(AskError::Malformed(
-                "`action` is none of accept, decline, cancel".to_owned(),
-            )),
+            _ => Err(AskError::Malformed("`action` is none of accept, decline, cancel".to_owned())),
         }
     }
 }

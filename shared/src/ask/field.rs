@@ -23,10 +23,7 @@ enum Kind {
     Integer,
     Number,
     Boolean,
-    Choice {
-        options: Vec<Choice>,
-        enum_names: bool,
-    },
+    Choice { options: Vec<Choice>, enum_names: bool },
     Choices(Vec<Choice>),
 }
 
@@ -63,8 +60,7 @@ impl TextFormat {
         let is_date = |date: &str| {
             let digits = |range, most: u32| {
                 let part: Option<&str> = date.get(range);
-                part.and_then(|part| part.parse().ok())
-                    .is_some_and(|n: u32| n <= most)
+                part.and_then(|part| part.parse().ok()).is_some_and(|n: u32| n <= most)
             };
             date.len() == 10
                 && date.matches('-').count() == 2
@@ -115,27 +111,18 @@ impl Field {
 
     /// One of several values.
     pub fn choice<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
-        Self::of(Kind::Choice {
-            options: untitled(values),
-            enum_names: false,
-        })
+        Self::of(Kind::Choice { options: untitled(values), enum_names: false })
     }
 
     /// One of several values, each with a title for the person.
     pub fn titled_choice<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        Self::of(Kind::Choice {
-            options: titled(options),
-            enum_names: false,
-        })
+        Self::of(Kind::Choice { options: titled(options), enum_names: false })
     }
 
     /// As [`Field::titled_choice`], written with `enumNames` in every revision, which is how
     /// 2025-06-18 did it and some clients still want it.
     pub fn named_choice<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        Self::of(Kind::Choice {
-            options: titled(options),
-            enum_names: true,
-        })
+        Self::of(Kind::Choice { options: titled(options), enum_names: true })
     }
 
     /// Any number of several values (from 2025-11-25).
@@ -184,14 +171,7 @@ impl Field {
     }
 
     fn of(kind: Kind) -> Self {
-        Self {
-            kind,
-            title: None,
-            description: None,
-            default: None,
-            minimum: None,
-            maximum: None,
-        }
+        Self { kind, title: None, description: None, default: None, minimum: None, maximum: None }
     }
 
     pub(super) fn default_value(&self) -> Option<&Value> {
@@ -210,24 +190,14 @@ impl Field {
                 ("minLength", "maxLength")
             }
             Kind::Integer | Kind::Number => {
-                set(
-                    "type",
-                    json!(if self.kind == Kind::Integer {
-                        "integer"
-                    } else {
-                        "number"
-                    }),
-                );
+                set("type", json!(if self.kind == Kind::Integer { "integer" } else { "number" }));
                 ("minimum", "maximum")
             }
             Kind::Boolean => {
                 set("type", json!("boolean"));
                 ("", "")
             }
-            Kind::Choice {
-                options,
-                enum_names,
-            } => {
+            Kind::Choice { options, enum_names } => {
                 set("type", json!("string"));
                 let old = *enum_names || !revision.has_elicitation_modes();
                 for (key, value) in choice_schema(options, old, "oneOf") {
@@ -326,13 +296,7 @@ impl Field {
 }
 
 fn untitled<'a>(values: impl IntoIterator<Item = &'a str>) -> Vec<Choice> {
-    values
-        .into_iter()
-        .map(|value| Choice {
-            value: value.to_owned(),
-            title: None,
-        })
-        .collect()
+    values.into_iter().map(|value| Choice { value: value.to_owned(), title: None }).collect()
 }
 
 fn titled<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<Choice> {
@@ -354,28 +318,19 @@ fn choice_schema(
     combinator: &'static str,
 ) -> Vec<(&'static str, Value)> {
     let values: Vec<_> = options.iter().map(|option| &option.value).collect();
-    let titles: Vec<_> = options
-        .iter()
-        .filter_map(|option| option.title.as_ref())
-        .collect();
+    let titles: Vec<_> = options.iter().filter_map(|option| option.title.as_ref()).collect();
     if titles.is_empty() {
         return vec![("enum", json!(values))];
     }
     if old {
         return vec![("enum", json!(values)), ("enumNames", json!(titles))];
     }
-    let titled = values
-        .iter()
-        .zip(titles)
-        .map(|(value, title)| json!({"const": value, "title": title}));
+    let titled =
+        values.iter().zip(titles).map(|(value, title)| json!({"const": value, "title": title}));
     vec![(combinator, titled.collect())]
 }
 
 /// Bounds of lengths and whole numbers are whole numbers on the wire.
 fn whole(bound: f64, is_whole: bool) -> Value {
-    if is_whole && bound.abs() < 9e15 {
-        json!(bound as i64)
-    } else {
-        json!(bound)
-    }
+    if is_whole && bound.abs() < 9e15 { json!(bound as i64) } else { json!(bound) }
 }

@@ -47,10 +47,7 @@ impl Question {
 
     /// The capabilities needed, in the shape a client declares them.
     pub(crate) fn required_capabilities(&self) -> Value {
-        self.needs
-            .iter()
-            .rev()
-            .fold(json!({}), |inner, name| json!({ *name: inner }))
+        self.needs.iter().rev().fold(json!({}), |inner, name| json!({ *name: inner }))
     }
 }
 
@@ -94,11 +91,7 @@ impl std::error::Error for AskError {}
 impl From<AskError> for ToolError {
     fn from(error: AskError) -> Self {
         let failure = Self::new(error.to_string());
-        if let AskError::Misused(_) = error {
-            failure.caused_by(&error)
-        } else {
-            failure
-        }
+        if let AskError::Misused(_) = error { failure.caused_by(&error) } else { failure }
     }
 }
 

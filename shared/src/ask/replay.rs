@@ -95,12 +95,7 @@ impl Replay {
             Some(raw) => serde_json::from_str(raw.get())
                 .map_err(|_| Error::invalid_params("`params.inputResponses` must be an object"))?,
         };
-        Ok(Self {
-            record,
-            has_state: state.is_some(),
-            responses,
-            ..Self::default()
-        })
+        Ok(Self { record, has_state: state.is_some(), responses, ..Self::default() })
     }
 
     /// The answer to a question, if it is known. If not, the question is noted to be sent.
@@ -112,20 +107,14 @@ impl Replay {
     ) -> Result<Option<Value>, AskError> {
         self.use_key(key)?;
         let fingerprint = digest(question.to_text().as_bytes());
-        if let Some(known) = self
-            .record
-            .answers
-            .get(key)
-            .filter(|known| known.question == fingerprint)
+        if let Some(known) =
+            self.record.answers.get(key).filter(|known| known.question == fingerprint)
         {
             return Ok(Some(known.answer.clone()));
         }
         let is_for_this = !self.has_state || self.record.asked.get(key) == Some(&fingerprint);
         if let Some(answer) = self.responses.remove(key).filter(|_| is_for_this) {
-            let known = Known {
-                question: fingerprint,
-                answer: answer.clone(),
-            };
+            let known = Known { question: fingerprint, answer: answer.clone() };
             self.record.answers.insert(key.to_owned(), known);
             return Ok(Some(answer));
         }
@@ -168,9 +157,7 @@ impl Replay {
         let requests = std::mem::take(&mut self.pending);
         record.round += 1;
         if record.round > MAX_ROUNDS {
-            return Err(Error::Refused(
-                "The tool has asked too many questions for one call",
-            ));
+            return Err(Error::Refused("The tool has asked too many questions for one call"));
         }
         record.asked = requests
             .iter()
@@ -179,13 +166,9 @@ impl Replay {
         record.identity = Some(identity);
         record.expires_at_secs = now_secs() + LIFETIME.as_secs();
         let plain = serde_json::to_vec(&record).map_err(|error| Error::internal(&error))?;
-        let state = seal
-            .seal(PURPOSE, &plain)
-            .ok_or_else(|| Error::internal("sealing failed"))?;
+        let state = seal.seal(PURPOSE, &plain).ok_or_else(|| Error::internal("sealing failed"))?;
         if state.len() > MAX_STATE_BYTES {
-            return Err(Error::Refused(
-                "The answers so far are too long to carry on",
-            ));
+            return Err(Error::Refused("The answers so far are too long to carry on"));
         }
         Ok(Answer::InputRequired { requests, state })
     }
@@ -194,9 +177,7 @@ impl Replay {
         if self.used.insert(key.to_owned()) {
             return Ok(());
         }
-        Err(AskError::Misused(format!(
-            "the key {key:?} is used twice in one run"
-        )))
+        Err(AskError::Misused(format!("the key {key:?} is used twice in one run")))
     }
 }
 
@@ -214,10 +195,7 @@ fn open_state(seal: &Seal, state: &str, identity: &Identity) -> Option<Record> {
 }
 
 fn now_secs() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs()
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// The same text for the same arguments, whatever the order of members and the white space.

@@ -16,11 +16,7 @@ pub struct Root {
 }
 
 pub(crate) fn question() -> Question {
-    Question {
-        method: "roots/list",
-        params: json!({}),
-        needs: &["roots"],
-    }
+    Question { method: "roots/list", params: json!({}), needs: &["roots"] }
 }
 
 pub(crate) fn read(answer: &Value) -> Result<Vec<Root>, AskError> {

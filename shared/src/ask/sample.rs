@@ -40,11 +40,7 @@ struct SampleMessage {
 
 /// A block of a message to or from the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    tag = "type",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum SampleContent {
     /// Plain text.
     Text {
@@ -238,10 +234,7 @@ impl SampleRequest {
         if !revision.has_sampling_tools() {
             let blocks = || self.messages.iter().flat_map(|message| &message.content);
             let uses_tools = blocks().any(|block| {
-                matches!(
-                    block,
-                    SampleContent::ToolUse { .. } | SampleContent::ToolResult { .. }
-                )
+                matches!(block, SampleContent::ToolUse { .. } | SampleContent::ToolResult { .. })
             });
             if uses_tools || !self.tools.is_empty() {
                 return Err(unsupported(revision, "sampling with tools"));
@@ -249,11 +242,7 @@ impl SampleRequest {
             request.messages = one_block_each(&self.messages);
         }
         if !revision.has_audio() {
-            for block in request
-                .messages
-                .iter_mut()
-                .flat_map(|message| &mut message.content)
-            {
+            for block in request.messages.iter_mut().flat_map(|message| &mut message.content) {
                 if let SampleContent::Audio(media) = block {
                     *block = SampleContent::Text {
                         text: format!("[{} audio, not shown]", media.mime_type),
@@ -272,11 +261,7 @@ impl SampleRequest {
         };
         let mut params = json!(request);
         unwrap_single_blocks(&mut params);
-        Ok(Question {
-            method: "sampling/createMessage",
-            params,
-            needs,
-        })
+        Ok(Question { method: "sampling/createMessage", params, needs })
     }
 
     /// Each use of a tool is answered by exactly its result, in a message of results alone.
@@ -305,11 +290,7 @@ impl SampleRequest {
             }
             open = uses;
         }
-        if open.is_empty() {
-            Ok(())
-        } else {
-            misused("the last tool use has no result")
-        }
+        if open.is_empty() { Ok(()) } else { misused("the last tool use has no result") }
     }
 
     pub(crate) fn read(answer: &Value) -> Result<Sampled, AskError> {
@@ -333,12 +314,7 @@ impl SampleRequest {
             Blocks::Many(blocks) => blocks,
             Blocks::One(block) => vec![block],
         };
-        Ok(Sampled {
-            role: wire.role,
-            content,
-            model: wire.model,
-            stop_reason: wire.stop_reason,
-        })
+        Ok(Sampled { role: wire.role, content, model: wire.model, stop_reason: wire.stop_reason })
     }
 }
 
@@ -346,10 +322,7 @@ impl SampleRequest {
 fn one_block_each(messages: &[SampleMessage]) -> Vec<SampleMessage> {
     let split = |message: &SampleMessage| {
         let role = message.role;
-        let one = |block: &SampleContent| SampleMessage {
-            role,
-            content: vec![block.clone()],
-        };
+        let one = |block: &SampleContent| SampleMessage { role, content: vec![block.clone()] };
         message.content.iter().map(one).collect::<Vec<_>>()
     };
     messages.iter().flat_map(split).collect()
@@ -358,11 +331,7 @@ fn one_block_each(messages: &[SampleMessage]) -> Vec<SampleMessage> {
 /// A single block is written without the array, which every revision understands.
 fn unwrap_single_blocks(params: &mut Value) {
     let messages = params.get_mut("messages").and_then(Value::as_array_mut);
-    for content in messages
-        .into_iter()
-        .flatten()
-        .filter_map(|message| message.get_mut("content"))
-    {
+    for content in messages.into_iter().flatten().filter_map(|message| message.get_mut("content")) {
         if let Some([single]) = content.as_array_mut().map(Vec::as_mut_slice) {
             *content = single.take();
         }

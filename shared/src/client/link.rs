@@ -37,12 +37,7 @@ impl Link {
         };
         tokio::spawn(read(reader, incoming));
         let notifications = tokio::sync::Mutex::new(notifications);
-        Self {
-            last_id: AtomicU64::new(0),
-            outgoing,
-            waiting,
-            notifications,
-        }
+        Self { last_id: AtomicU64::new(0), outgoing, waiting, notifications }
     }
 
     pub(super) fn send(&self, message: &Value) {
@@ -54,11 +49,7 @@ impl Link {
         let (sender, answer) = oneshot::channel();
         lock(&self.waiting).insert(id, sender);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        Pending {
-            id,
-            answer,
-            outgoing: self.outgoing.clone(),
-        }
+        Pending { id, answer, outgoing: self.outgoing.clone() }
     }
 
     pub(super) async fn notification(&self) -> Option<Notification> {
@@ -179,10 +170,7 @@ fn answer(mut message: Value) -> Answer {
     match take(&mut message, "error") {
         Value::Null => Ok(take(&mut message, "result")),
         mut error => Err(ClientError::Rpc {
-            code: error
-                .get("code")
-                .and_then(Value::as_i64)
-                .unwrap_or_default(),
+            code: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
             message: text(&error, "message").unwrap_or_default(),
             data: take(&mut error, "data"),
         }),

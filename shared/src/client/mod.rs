@@ -88,17 +88,12 @@ impl Answering {
         capabilities: Value,
         answer: impl Fn(&str, &Value) -> Result<Value, String> + Send + Sync + 'static,
     ) -> Self {
-        Self {
-            capabilities,
-            answer: Arc::new(answer),
-        }
+        Self { capabilities, answer: Arc::new(answer) }
     }
 
     /// Declares nothing and answers nothing.
     pub fn nothing() -> Self {
-        Self::new(json!({}), |method, _| {
-            Err(format!("Method not found: {method}"))
-        })
+        Self::new(json!({}), |method, _| Err(format!("Method not found: {method}")))
     }
 }
 
@@ -184,13 +179,10 @@ impl Client {
     /// If the server refuses the level.
     pub async fn set_log_level(&mut self, level: &str) -> Result<(), ClientError> {
         if self.revision.is_stateless() {
-            self.meta
-                .insert("io.modelcontextprotocol/logLevel".to_owned(), json!(level));
+            self.meta.insert("io.modelcontextprotocol/logLevel".to_owned(), json!(level));
             return Ok(());
         }
-        self.request("logging/setLevel", json!({"level": level}))
-            .await
-            .map(drop)
+        self.request("logging/setLevel", json!({"level": level})).await.map(drop)
     }
 
     /// Sends a request and waits for its result. Questions of the server are answered on the way.
@@ -206,9 +198,7 @@ impl Client {
             let retry = self.retry(params.clone(), &mut result)?;
             result = self.start(method, retry).answer().await?;
         }
-        Err(ClientError::Unexpected(format!(
-            "{method}: questions without end"
-        )))
+        Err(ClientError::Unexpected(format!("{method}: questions without end")))
     }
 
     /// The same request with answers to what an `input_required` result asks (2026-07-28).
@@ -217,10 +207,7 @@ impl Client {
         if let Value::Object(requests) = take(asked, "inputRequests") {
             for (key, mut request) in requests {
                 let question = take(&mut request, "params");
-                let method = request
-                    .get("method")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default();
+                let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
                 let answer = (self.answering.answer)(method, &question);
                 responses.insert(key, answer.map_err(ClientError::Unexpected)?);
             }
@@ -241,8 +228,7 @@ impl Client {
 
     /// Sends a notification.
     pub fn notify(&self, method: &str, params: Value) {
-        self.link
-            .send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+        self.link.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
     /// Calls a tool.
@@ -250,9 +236,8 @@ impl Client {
     /// # Errors
     /// As [`Client::request`]; a tool that fails is an answer with `is_error`.
     pub async fn call_tool(&self, name: &str, arguments: Value) -> Result<ToolAnswer, ClientError> {
-        let result = self
-            .request("tools/call", json!({"name": name, "arguments": arguments}))
-            .await?;
+        let result =
+            self.request("tools/call", json!({"name": name, "arguments": arguments})).await?;
         ToolAnswer::read(result)
     }
 
@@ -305,23 +290,14 @@ impl Client {
 /// What every request of 2026-07-28 carries.
 fn envelope(capabilities: &Value) -> Map<String, Value> {
     let members = [
-        (
-            "io.modelcontextprotocol/protocolVersion",
-            json!(Revision::V2026_07_28),
-        ),
-        (
-            "io.modelcontextprotocol/clientCapabilities",
-            capabilities.clone(),
-        ),
+        ("io.modelcontextprotocol/protocolVersion", json!(Revision::V2026_07_28)),
+        ("io.modelcontextprotocol/clientCapabilities", capabilities.clone()),
         (
             "io.modelcontextprotocol/clientInfo",
             json!({"name": "mcp-shared client", "version": env!("CARGO_PKG_VERSION")}),
         ),
     ];
-    members
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value))
-        .collect()
+    members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 impl ToolAnswer {
@@ -338,11 +314,8 @@ impl ToolAnswer {
 
     /// The text blocks, joined by newlines.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self
-            .content
-            .iter()
-            .filter_map(|block| block.get("text")?.as_str())
-            .collect();
+        let texts: Vec<&str> =
+            self.content.iter().filter_map(|block| block.get("text")?.as_str()).collect();
         texts.join("\n")
     }
 }

@@ -8,25 +8,22 @@ use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::answer::{Answer, Outcome};
-use crate::call::Call;
+use crate::call::{Call, Kind};
 use crate::changes::Subscriber;
-use crate::error::Error;
+use crate::error::{Error, ToolError};
 use crate::jsonrpc::Id;
 use crate::outbox::Outbox;
+use crate::policy::within;
 use crate::registry::{BoxFuture, Registry};
 use crate::revision::Revision;
+use crate::tool::Reply;
 use crate::wire;
-
-/// Calls waiting at the same time for one peer; one more is refused.
-const MAX_IN_FLIGHT: usize = 16_384;
-
-/// `subscriptions/listen` streams open at the same time for one peer.
-const MAX_LISTENS: usize = 1_024;
 
 pub(crate) struct Calls {
     registry: Arc<Registry>,
@@ -52,11 +49,7 @@ struct InFlight {
 
 impl Calls {
     pub(crate) fn new(registry: Arc<Registry>) -> Self {
-        Self {
-            registry,
-            table: Mutex::default(),
-            idle: Notify::new(),
-        }
+        Self { registry, table: Mutex::default(), idle: Notify::new() }
     }
 
     pub(crate) fn is_in_flight(&self, id: &Id<'_>) -> bool {
@@ -72,34 +65,22 @@ impl Calls {
         mut work: BoxFuture<Outcome>,
         reply_to: ReplyTo,
     ) {
+        if self.lock().calls.len() >= self.registry.limits.max_in_flight {
+            let busy = "Too many requests in flight; wait for some to finish";
+            return self.answer(&id, &call, &reply_to, &Err(Error::Refused(busy)));
+        }
         let mut context = Context::from_waker(Waker::noop());
         if let Poll::Ready(outcome) = poll_call(&call, &mut work, &mut context) {
             return self.answer(&id, &call, &reply_to, &outcome);
         }
         let mut table = self.lock();
-        if table.calls.len() >= MAX_IN_FLIGHT {
-            drop(table);
-            let busy = "Too many requests in flight; wait for some to finish";
-            return self.answer(&id, &call, &reply_to, &Err(Error::Refused(busy)));
-        }
         table.last_serial += 1;
         let serial = table.last_serial;
         let id = id.into_owned();
-        let outcome = {
-            let call = Arc::clone(&call);
-            poll_fn(move |context| poll_call(&call, &mut work, context))
-        };
+        let outcome = run(Arc::clone(&call), work, self.registry.limits.call_timeout);
         let task =
             tokio::spawn(Arc::clone(self).finish(id.clone(), serial, outcome)).abort_handle();
-        table.calls.insert(
-            id,
-            InFlight {
-                serial,
-                call,
-                reply_to,
-                task,
-            },
-        );
+        table.calls.insert(id, InFlight { serial, call, reply_to, task });
     }
 
     async fn finish(
@@ -110,11 +91,7 @@ impl Calls {
     ) {
         let outcome = outcome.await;
         let mut table = self.lock();
-        if table
-            .calls
-            .get(&id)
-            .is_none_or(|entry| entry.serial != serial)
-        {
+        if table.calls.get(&id).is_none_or(|entry| entry.serial != serial) {
             return;
         }
         if let Some(entry) = table.calls.remove(&id) {
@@ -126,21 +103,22 @@ impl Calls {
 
     fn answer(&self, id: &Id<'_>, call: &Call, reply_to: &ReplyTo, outcome: &Outcome) {
         if let Err(Error::Internal(cause)) = outcome {
-            tracing::error!(subject = call.subject, cause, "a request failed");
+            call.span().in_scope(|| tracing::error!(cause, "a request failed"));
         }
+        let mut bytes_out = 0;
+        let write = |out: &mut Vec<u8>| {
+            let before = out.len();
+            wire::write_outcome(out, &self.registry, call.revision, id, outcome);
+            bytes_out = out.len() - before;
+        };
         match reply_to {
-            ReplyTo::Stream(_) => {
-                call.close(|out| {
-                    wire::write_outcome(out, &self.registry, call.revision, id, outcome)
-                });
-            }
+            ReplyTo::Stream(_) => call.close(write),
             ReplyTo::Batch(batch) => {
                 call.close(|_| {});
-                batch.answer(|out| {
-                    wire::write_outcome(out, &self.registry, call.revision, id, outcome)
-                });
+                batch.answer(write);
             }
         }
+        call.record(word_for(outcome), bytes_out);
     }
 
     /// Ends a call or a listen stream at the client's wish. Unknown and finished ids are ignored:
@@ -163,7 +141,7 @@ impl Calls {
 
     pub(crate) fn listen(&self, id: Id<'static>, subscriber: Arc<Subscriber>) -> Result<(), Error> {
         let mut table = self.lock();
-        if table.listens.len() >= MAX_LISTENS {
+        if table.listens.len() >= self.registry.limits.max_subscriptions {
             return Err(Error::Refused("Too many subscriptions; end some first"));
         }
         table.listens.insert(id, subscriber);
@@ -210,6 +188,34 @@ impl Calls {
     }
 }
 
+/// The rest of a call that has to wait, within the time it has.
+async fn run(call: Arc<Call>, mut work: BoxFuture<Outcome>, timeout: Duration) -> Outcome {
+    let outcome = poll_fn(|context| poll_call(&call, &mut work, context));
+    if let Some(outcome) = within(timeout, &call, outcome).await {
+        return outcome;
+    }
+    call.stop();
+    call.span().in_scope(|| tracing::warn!("stopped after {} s", timeout.as_secs()));
+    let late =
+        format!("Stopped after {} s, the longest this server lets a call run.", timeout.as_secs());
+    match call.kind {
+        Kind::Tool => Ok(Answer::Called(Reply::from(ToolError::new(late)))),
+        _ => Err(Error::TimedOut(late)),
+    }
+}
+
+/// How the audit log calls an outcome.
+fn word_for(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Ok(Answer::Called(reply)) if reply.is_error => "tool_error",
+        Ok(Answer::InputRequired { .. }) => "input_required",
+        Ok(_) => "ok",
+        Err(Error::Refused(_) | Error::RateLimited { .. }) => "refused",
+        Err(Error::TimedOut(_)) => "timed_out",
+        Err(_) => "error",
+    }
+}
+
 /// A handler that waits for answers which are not here is over for this request. Before it is
 /// dropped it is polled once more, so that questions asked side by side go out together.
 fn poll_call(
@@ -217,15 +223,13 @@ fn poll_call(
     work: &mut BoxFuture<Outcome>,
     context: &mut Context<'_>,
 ) -> Poll<Outcome> {
+    let _entered = call.span().enter();
     let polled = work.as_mut().poll(context);
     if !call.is_suspended() {
         return polled;
     }
     if polled.is_ready() {
-        tracing::warn!(
-            subject = call.subject,
-            "the handler returned although its question has no answer"
-        );
+        tracing::warn!("the handler returned although its question has no answer");
     } else {
         let _ = work.as_mut().poll(context);
     }
@@ -274,10 +278,7 @@ struct BatchState {
 impl Batch {
     /// `requests` answers, given or waived, complete the batch.
     pub(crate) fn new(outbox: Arc<Outbox>, requests: usize) -> Arc<Self> {
-        let state = Mutex::new(BatchState {
-            missing: requests,
-            answers: Vec::new(),
-        });
+        let state = Mutex::new(BatchState { missing: requests, answers: Vec::new() });
         Arc::new(Self { outbox, state })
     }
 

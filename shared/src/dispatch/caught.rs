@@ -20,10 +20,7 @@ pub(crate) fn caught<T, E>(
     on_panic: fn() -> E,
 ) -> Caught<T, E> {
     // A handler's own state is dropped with it; what it shares is the server author's to guard.
-    Caught {
-        work: catch_unwind(AssertUnwindSafe(start)).ok(),
-        on_panic,
-    }
+    Caught { work: catch_unwind(AssertUnwindSafe(start)).ok(), on_panic }
 }
 
 impl<T, E> Future for Caught<T, E> {

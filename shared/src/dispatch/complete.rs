@@ -5,35 +5,36 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::caught::caught;
-use super::route::{Routed, panicked};
+use super::route::{Routed, panicked, start};
 use crate::answer::Answer;
-use crate::call::{Asks, Call, Origin};
+use crate::call::{Asks, Beginning, Kind, Origin};
 use crate::completion::Completing;
 use crate::error::Error;
-use crate::params::{self, Params};
+use crate::params::{self, Meta, Params};
 use crate::registry::{Reference, Registry};
 
-pub(super) fn complete(params: &Params<'_>, origin: Origin) -> Result<Routed, Error> {
+pub(super) fn complete(
+    params: &Params<'_>,
+    meta: &Meta<'_>,
+    origin: Origin,
+) -> Result<Routed, Error> {
     let registry = Arc::clone(&origin.registry);
     if registry.completions.is_empty() {
         return Err(Error::MethodNotFound("completion/complete".to_owned()));
     }
     let (reference, argument, typed) = read_completion(params)?;
     if !knows(&registry, &reference) {
-        return Err(Error::invalid_params(format!(
-            "Unknown reference: {reference:?}"
-        )));
+        return Err(Error::invalid_params(format!("Unknown reference: {reference:?}")));
     }
     let Some(complete) = registry.completions.get(&(reference, argument.clone())) else {
         // Known, but without suggestions of its own.
         return Ok(Routed::Now(Ok(Answer::Completed(Vec::new()))));
     };
-    let call = Arc::new(Call::new(origin, argument, None, Asks::None));
-    let values = caught(|| complete(Arc::clone(&call), typed), panicked);
-    Ok(Routed::Call(
-        call,
-        Box::pin(async move { Ok(Answer::Completed(values.await?)) }),
-    ))
+    let beginning = Beginning::of(Kind::Completion, argument, "", meta)?;
+    Ok(start(origin, beginning, Asks::None, |call| {
+        let values = caught(|| complete(call, typed), panicked);
+        Box::pin(async move { Ok(Answer::Completed(values.await?)) })
+    }))
 }
 
 fn read_completion(params: &Params<'_>) -> Result<(Reference, String, Completing), Error> {
@@ -67,10 +68,7 @@ fn read_completion(params: &Params<'_>) -> Result<(Reference, String, Completing
     Ok((
         reference,
         argument.name,
-        Completing {
-            value: argument.value,
-            arguments: chosen.arguments,
-        },
+        Completing { value: argument.value, arguments: chosen.arguments },
     ))
 }
 
@@ -78,10 +76,7 @@ fn knows(registry: &Registry, reference: &Reference) -> bool {
     match reference {
         Reference::Prompt(name) => registry.prompt(name).is_some(),
         Reference::Template(uri) => {
-            registry
-                .templates
-                .iter()
-                .any(|template| template.text == *uri)
+            registry.templates.iter().any(|template| template.text == *uri)
                 || registry.reader(uri).is_some()
         }
     }

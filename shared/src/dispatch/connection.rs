@@ -1,5 +1,6 @@
 //! Pumps a transport through a session: read what is there, handle it, write what came of it,
-//! many messages at a time, until the peer closes and what it asked for is done.
+//! many messages at a time, until the peer closes, or we are told to stop, and what was asked for
+//! is done.
 
 use std::io;
 use std::sync::Arc;
@@ -16,25 +17,27 @@ use crate::transport::{Frame, Reader, Transport, Writer};
 /// Messages handled before what they led to is written.
 const BATCH_MESSAGES: usize = 256;
 
-/// How long calls in flight may go on once the peer has closed its side.
-const DRAIN: Duration = Duration::from_secs(5);
-
 /// A write buffer that grew beyond this for one large message is given back.
 const KEEP_BUFFER_BYTES: usize = 1024 * 1024;
 
 /// Serves one peer to the end. An error is one of the transport.
-pub(crate) async fn serve(registry: Arc<Registry>, transport: impl Transport) -> io::Result<()> {
+pub(crate) async fn serve(
+    registry: Arc<Registry>,
+    transport: impl Transport,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
     let (mut reader, writer) = transport.split();
     let outbox = Arc::new(Outbox::default());
+    let drain_time = registry.limits.drain;
     let mut session = Session::new(registry, Arc::clone(&outbox));
-    let mut sending = Sending {
-        writer,
-        bytes: Vec::new(),
-        written: 0,
+    let mut sending = Sending { writer, bytes: Vec::new(), written: 0 };
+    let served = tokio::select! {
+        biased;
+        served = pump(&mut reader, &mut sending, &outbox, &mut session) => served,
+        () = stop => Ok(()),
     };
-    let served = pump(&mut reader, &mut sending, &outbox, &mut session).await;
     let drained = match served {
-        Ok(()) => drain(&mut sending, &outbox, &session).await,
+        Ok(()) => drain(&mut sending, &outbox, &session, drain_time).await,
         Err(error) => Err(error),
     };
     session.calls().cancel_all();
@@ -90,8 +93,9 @@ async fn drain(
     sending: &mut Sending<impl Writer>,
     outbox: &Outbox,
     session: &Session,
+    time: Duration,
 ) -> io::Result<()> {
-    let deadline = Instant::now() + DRAIN;
+    let deadline = Instant::now() + time;
     session.peer_closed();
     let mut is_idle = false;
     loop {

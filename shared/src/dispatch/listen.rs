@@ -11,9 +11,6 @@ use crate::params::{self, Params};
 use crate::registry::Registry;
 use crate::wire::{self, ListenFilter};
 
-/// Resources one session or one listen stream may subscribe to.
-pub(crate) const MAX_RESOURCES: usize = 1_024;
-
 /// What a stateful session hears of without asking.
 pub(crate) fn unsolicited(registry: &Registry) -> Interest {
     Interest {
@@ -34,8 +31,8 @@ pub(crate) fn open(
 ) -> Result<(), Error> {
     let filter: ListenFilter = params::required(params.notifications, "notifications")?;
     let asked = Interest::from(filter);
-    if asked.resources.len() > MAX_RESOURCES {
-        return Err(too_many());
+    if asked.resources.len() > registry.limits.max_subscriptions {
+        return Err(too_many(registry));
     }
     let offered = unsolicited(registry);
     let honoured = Interest {
@@ -54,6 +51,7 @@ pub(crate) fn open(
     Ok(())
 }
 
-pub(crate) fn too_many() -> Error {
-    Error::invalid_params(format!("More than {MAX_RESOURCES} resource subscriptions"))
+pub(crate) fn too_many(registry: &Registry) -> Error {
+    let most = registry.limits.max_subscriptions;
+    Error::invalid_params(format!("More than {most} resource subscriptions"))
 }

@@ -3,15 +3,20 @@
 use std::sync::Arc;
 
 use super::caught::caught;
-use super::route::{Routed, offered, panicked};
+use super::route::{Routed, offered, panicked, start};
 use crate::answer::{Answer, Outcome, Page};
-use crate::call::{Asks, Call, Origin};
+use crate::call::{Asks, Beginning, Kind, Origin};
 use crate::error::Error;
-use crate::params::{self, Params};
+use crate::params::{self, Meta, Params};
 use crate::registry::{Item, List, Registry};
 use crate::wire;
 
-pub(super) fn list(list: List, params: &Params<'_>, origin: Origin) -> Result<Routed, Error> {
+pub(super) fn list(
+    list: List,
+    params: &Params<'_>,
+    meta: &Meta<'_>,
+    origin: Origin,
+) -> Result<Routed, Error> {
     let method = match list {
         List::Tools => "tools/list",
         List::Resources => "resources/list",
@@ -21,36 +26,25 @@ pub(super) fn list(list: List, params: &Params<'_>, origin: Origin) -> Result<Ro
     offered(&origin, list, method)?;
     let after = match params.cursor {
         None => None,
-        cursor => Some(open_cursor(
-            &origin.registry,
-            list,
-            &params::string(cursor, "cursor")?,
-        )?),
+        cursor => Some(open_cursor(&origin.registry, list, &params::string(cursor, "cursor")?)?),
     };
     let fixed = origin.registry.items(list, origin.revision);
     let registry = Arc::clone(&origin.registry);
-    let Some(ask) = registry
-        .list_resources
-        .as_ref()
-        .filter(|_| list == List::Resources)
-    else {
+    let Some(ask) = registry.list_resources.as_ref().filter(|_| list == List::Resources) else {
         return Ok(Routed::Now(page(&registry, list, fixed, after.as_deref())));
     };
     let revision = origin.revision;
-    let call = Arc::new(Call::new(origin, method.to_owned(), None, Asks::None));
-    let found = caught(|| ask(Arc::clone(&call), ()), panicked);
+    let beginning = Beginning::of(Kind::List, method.to_owned(), "", meta)?;
     let registry = Arc::clone(&registry);
-    let outcome = async move {
-        let found = found.await?;
-        let mut items = registry.encode_fixed_resources(revision);
-        items.extend(
-            found
-                .iter()
-                .map(|resource| wire::resource_item(revision, resource)),
-        );
-        page(&registry, list, Arc::new(items), after.as_deref())
-    };
-    Ok(Routed::Call(call, Box::pin(outcome)))
+    Ok(start(origin, beginning, Asks::None, |call| {
+        let found = caught(|| ask(call, ()), panicked);
+        Box::pin(async move {
+            let found = found.await?;
+            let mut items = registry.encode_fixed_resources(revision);
+            items.extend(found.iter().map(|resource| wire::resource_item(revision, resource)));
+            page(&registry, list, Arc::new(items), after.as_deref())
+        })
+    }))
 }
 
 fn page(registry: &Registry, list: List, items: Arc<Vec<Item>>, after: Option<&str>) -> Outcome {

@@ -1,5 +1,6 @@
 //! From a method's name to its answer, or to the handler that will give it.
 
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use super::caught::caught;
@@ -8,7 +9,7 @@ use super::pages::list;
 use crate::answer::{Answer, Outcome};
 use crate::ask;
 use crate::ask::replay::Replay;
-use crate::call::{Asks, Call, Origin};
+use crate::call::{Asks, Beginning, Call, Kind, Origin};
 use crate::error::{Error, ToolError};
 use crate::params::{self, Meta, Params};
 use crate::registry::{BoxFuture, List};
@@ -28,13 +29,8 @@ impl From<Outcome> for Routed {
 
 /// Methods of the handshake and of sessions, which [`super::session`] answers itself; they exist
 /// in the stateful revisions only.
-pub(crate) const STATEFUL_METHODS: [&str; 5] = [
-    "initialize",
-    "ping",
-    "logging/setLevel",
-    "resources/subscribe",
-    "resources/unsubscribe",
-];
+pub(crate) const STATEFUL_METHODS: [&str; 5] =
+    ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
 /// Methods that exist in 2026-07-28 only.
 pub(crate) const STATELESS_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
@@ -63,11 +59,11 @@ pub(crate) fn route(method: &str, params: &Params<'_>, meta: &Meta<'_>, origin: 
         "tools/call" => call_tool(params, meta, origin),
         "resources/read" => read_resource(params, meta, origin),
         "prompts/get" => get_prompt(params, meta, origin),
-        "completion/complete" => complete(params, origin),
-        "tools/list" => list(List::Tools, params, origin),
-        "resources/list" => list(List::Resources, params, origin),
-        "resources/templates/list" => list(List::Templates, params, origin),
-        "prompts/list" => list(List::Prompts, params, origin),
+        "completion/complete" => complete(params, meta, origin),
+        "tools/list" => list(List::Tools, params, meta, origin),
+        "resources/list" => list(List::Resources, params, meta, origin),
+        "resources/templates/list" => list(List::Templates, params, meta, origin),
+        "prompts/list" => list(List::Prompts, params, meta, origin),
         _ => Err(Error::MethodNotFound(method.to_owned())),
     };
     routed.unwrap_or_else(|error| Routed::Now(Err(error)))
@@ -82,28 +78,21 @@ fn call_tool(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result<Rou
         .tool(&name)
         .ok_or_else(|| Error::invalid_params(format!("Unknown tool: {name}")))?;
     let asks = asks(&origin, "tools/call", &name, arguments, params)?;
-    let call = Arc::new(Call::new(
-        origin,
-        name.into_owned(),
-        meta.progress_token()?,
-        asks,
-    ));
-    let reply = caught(
-        || (tool.run)(Arc::clone(&call), arguments),
-        || ToolError::new("The tool failed because of a mistake in its own code."),
-    );
-    let log = Arc::clone(&call);
-    let outcome = async move {
-        let reply = reply.await.unwrap_or_else(|error| {
-            match error.cause() {
-                Some(cause) => tracing::warn!(tool = log.subject, cause, "{error}"),
-                None => tracing::debug!(tool = log.subject, "{error}"),
-            }
-            Reply::from(error)
-        });
-        Ok(Answer::Called(reply))
-    };
-    Ok(Routed::Call(call, Box::pin(outcome)))
+    let beginning = Beginning::of(Kind::Tool, name.into_owned(), arguments, meta)?;
+    Ok(start(origin, beginning, asks, |call| {
+        let reply = caught(|| (tool.run)(call, arguments), tool_panicked);
+        Box::pin(async move { Ok(Answer::Called(reply.await.unwrap_or_else(failed))) })
+    }))
+}
+
+/// The model gets the text it is meant to get, the log gets the cause. The text often quotes the
+/// arguments, which may be secrets, so it is not for the log.
+fn failed(error: ToolError) -> Reply {
+    match error.cause() {
+        Some(cause) => tracing::warn!(cause, "the tool failed"),
+        None => tracing::debug!("the tool reported an error"),
+    }
+    Reply::from(error)
 }
 
 fn read_resource(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result<Routed, Error> {
@@ -114,22 +103,17 @@ fn read_resource(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result
         return Err(Error::resource_not_found(uri));
     };
     let asks = asks(&origin, "resources/read", &uri, "", params)?;
-    let call = Arc::new(Call::new(
-        origin,
-        uri.into_owned(),
-        meta.progress_token()?,
-        asks,
-    ));
-    let contents = caught(|| read(Arc::clone(&call), variables), panicked);
-    let subject = Arc::clone(&call);
-    let outcome = async move {
-        let contents = contents.await?;
-        if contents.is_empty() {
-            return Err(Error::resource_not_found(subject.subject.as_str()));
-        }
-        Ok(Answer::Read { contents, cache })
-    };
-    Ok(Routed::Call(call, Box::pin(outcome)))
+    let beginning = Beginning::of(Kind::Resource, uri.into_owned(), "", meta)?;
+    Ok(start(origin, beginning, asks, |call| {
+        let contents = caught(|| read(Arc::clone(&call), variables), panicked);
+        Box::pin(async move {
+            let contents = contents.await?;
+            if contents.is_empty() {
+                return Err(Error::resource_not_found(call.subject.as_str()));
+            }
+            Ok(Answer::Read { contents, cache })
+        })
+    }))
 }
 
 fn get_prompt(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result<Routed, Error> {
@@ -140,36 +124,35 @@ fn get_prompt(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result<Ro
         .prompt(&name)
         .ok_or_else(|| Error::invalid_params(format!("Unknown prompt: {name}")))?;
     let arguments = params.arguments_strings()?;
-    if let Some(missing) = prompt.arguments.iter().find(|argument| {
-        argument.required && !arguments.iter().any(|(name, _)| *name == argument.name)
-    }) {
-        return Err(Error::invalid_params(format!(
-            "Missing argument `{}`",
-            missing.name
-        )));
+    let is_given = |wanted: &str| arguments.iter().any(|(name, _)| name == wanted);
+    let mut required = prompt.arguments.iter().filter(|argument| argument.required);
+    if let Some(missing) = required.find(|argument| !is_given(&argument.name)) {
+        return Err(Error::invalid_params(format!("Missing argument `{}`", missing.name)));
     }
-    let asks = asks(
-        &origin,
-        "prompts/get",
-        &name,
-        params.arguments_object()?,
-        params,
-    )?;
-    let call = Arc::new(Call::new(
-        origin,
-        name.into_owned(),
-        meta.progress_token()?,
-        asks,
-    ));
-    let messages = caught(|| (prompt.run)(Arc::clone(&call), arguments), panicked);
+    let raw = params.arguments_object()?;
+    let asks = asks(&origin, "prompts/get", &name, raw, params)?;
+    let beginning = Beginning::of(Kind::Prompt, name.into_owned(), raw, meta)?;
     let description = prompt.description.clone();
-    let outcome = async move {
-        Ok(Answer::Prompted {
-            description,
-            messages: messages.await?,
-        })
+    Ok(start(origin, beginning, asks, |call| {
+        let messages = caught(|| (prompt.run)(call, arguments), panicked);
+        Box::pin(async move { Ok(Answer::Prompted { description, messages: messages.await? }) })
+    }))
+}
+
+/// Begins a call: its handler is run if the peer has not used up its rate.
+pub(super) fn start(
+    origin: Origin,
+    beginning: Beginning<'_>,
+    asks: Asks,
+    work: impl FnOnce(Arc<Call>) -> BoxFuture<Outcome>,
+) -> Routed {
+    let admitted = origin.rate_limit.as_ref().map_or(Ok(()), |limit| limit.admit());
+    let call = Arc::new(Call::new(origin, beginning, asks));
+    let work = match admitted {
+        Ok(()) => work(Arc::clone(&call)),
+        Err(refused) => Box::pin(ready(Err(refused))),
     };
-    Ok(Routed::Call(call, Box::pin(outcome)))
+    Routed::Call(call, work)
 }
 
 /// How a handler of this request can ask: by requests of ours, or by a state that comes back.
@@ -189,17 +172,12 @@ fn asks(
         state => Some(params::string(state, "requestState")?),
     };
     let identity = || ask::identity(&registry.name, method, subject, arguments);
-    let replay = Replay::open(
-        &registry.seal,
-        state.as_deref(),
-        params.input_responses,
-        identity,
-    )?;
-    Ok(Asks::Replay {
-        replay: Mutex::new(replay),
-        method,
-        arguments: arguments.into(),
-    })
+    let replay = Replay::open(&registry.seal, state.as_deref(), params.input_responses, identity)?;
+    Ok(Asks::Replay { replay: Mutex::new(Box::new(replay)), method, arguments: arguments.into() })
+}
+
+fn tool_panicked() -> ToolError {
+    ToolError::new("The tool failed because of a mistake in its own code.")
 }
 
 pub(super) fn panicked() -> Error {

@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::jsonrpc::{self, Id, Line, Message, Refusal, Response};
 use crate::outbox::Outbox;
 use crate::params::{self, Meta, Params};
+use crate::policy::RateLimit;
 use crate::registry::Registry;
 use crate::revision::Revision;
 use crate::wire::{self, Envelope, Handshake};
@@ -30,6 +31,7 @@ pub(crate) struct Session {
     registry: Arc<Registry>,
     outbox: Arc<Outbox>,
     calls: Arc<Calls>,
+    rate_limit: Option<Arc<RateLimit>>,
     stateful: Option<Stateful>,
 }
 
@@ -45,12 +47,9 @@ struct Stateful {
 impl Session {
     pub(crate) fn new(registry: Arc<Registry>, outbox: Arc<Outbox>) -> Self {
         let calls = Arc::new(Calls::new(Arc::clone(&registry)));
-        Self {
-            registry,
-            outbox,
-            calls,
-            stateful: None,
-        }
+        let rate_limit =
+            registry.limits.calls_per_second.map(|rate| Arc::new(RateLimit::new(rate)));
+        Self { registry, outbox, calls, rate_limit, stateful: None }
     }
 
     pub(crate) fn calls(&self) -> &Arc<Calls> {
@@ -71,8 +70,7 @@ impl Session {
     /// Answers what never became a message.
     pub(crate) fn refuse(&self, refusal: &Refusal) {
         tracing::debug!(code = refusal.code, "refused: {}", refusal.message);
-        self.outbox
-            .push(|out| wire::write_refusal(out, self.revision(), refusal));
+        self.outbox.push(|out| wire::write_refusal(out, self.revision(), refusal));
     }
 
     /// Sends what has changed to those who subscribed.
@@ -80,8 +78,7 @@ impl Session {
         if let Some(stateful) = &self.stateful {
             let changes = stateful.subscriber.take_pending();
             if !changes.is_empty() {
-                self.outbox
-                    .push(|out| wire::write_changes(out, &changes, None));
+                self.outbox.push(|out| wire::write_changes(out, &changes, None));
             }
         }
         self.calls.flush_listens(&self.outbox);
@@ -113,20 +110,17 @@ impl Session {
                 .map_err(|error| AskError::Malformed(error.to_string())),
             Err(error) => Err(wire::refusal_of_client(error)),
         };
-        let channel = self
-            .stateful
-            .as_ref()
-            .map(|stateful| &stateful.back_channel);
+        let channel = self.stateful.as_ref().map(|stateful| &stateful.back_channel);
         if !channel.is_some_and(|channel| channel.resolve(response.id.as_str(), answer)) {
             tracing::debug!(id = response.id.as_str(), "a response nobody waits for");
         }
     }
 
     fn notification(&self, method: &str, params: Option<&RawValue>) {
-        if method == "notifications/roots/list_changed" {
-            if let Some(stateful) = &self.stateful {
-                stateful.back_channel.remember_roots(None);
-            }
+        if method == "notifications/roots/list_changed"
+            && let Some(stateful) = &self.stateful
+        {
+            stateful.back_channel.remember_roots(None);
         }
         if method != "notifications/cancelled" {
             return;
@@ -162,9 +156,7 @@ impl Session {
         if self.calls.is_in_flight(id) {
             return (
                 spoken,
-                Err(Error::InvalidRequest(
-                    "A request with this id is in flight".into(),
-                )),
+                Err(Error::InvalidRequest("A request with this id is in flight".into())),
             );
         }
         let (params, meta) =
@@ -173,19 +165,13 @@ impl Session {
                 Err(error) => return (spoken, Err(error)),
             };
         if !meta.claims_stateless() {
-            return (
-                spoken,
-                self.stateful_request(method, &params, &meta, reply_to)
-                    .map(Some),
-            );
+            return (spoken, self.stateful_request(method, &params, &meta, reply_to).map(Some));
         }
         match Envelope::read(&meta) {
             // A client of old that happens to send a broken envelope still wants its handshake.
-            Err(_) if method == "initialize" => (
-                spoken,
-                self.stateful_request(method, &params, &meta, reply_to)
-                    .map(Some),
-            ),
+            Err(_) if method == "initialize" => {
+                (spoken, self.stateful_request(method, &params, &meta, reply_to).map(Some))
+            }
             Err(error) => (Revision::V2026_07_28, Err(error)),
             Ok(envelope) => (
                 Revision::V2026_07_28,
@@ -220,6 +206,7 @@ impl Session {
             client: envelope.client,
             log: LogThreshold::Request(envelope.log_level),
             back_channel: None,
+            rate_limit: self.rate_limit.clone(),
         };
         Ok(Some(route::route(method, params, meta, origin)))
     }
@@ -234,9 +221,7 @@ impl Session {
         match method {
             "ping" => return Ok(Routed::Now(Ok(Answer::Done))),
             "initialize" => {
-                return self
-                    .initialize(params, reply_to)
-                    .map(|answer| Routed::Now(Ok(answer)));
+                return self.initialize(params, reply_to).map(|answer| Routed::Now(Ok(answer)));
             }
             _ if !is_known(method) => return Err(Error::MethodNotFound(method.to_owned())),
             _ => {}
@@ -266,6 +251,7 @@ impl Session {
                     client: Client::Session(Arc::clone(&stateful.client)),
                     log: LogThreshold::Session(Arc::clone(&stateful.log_level)),
                     back_channel: Some(Arc::clone(&stateful.back_channel)),
+                    rate_limit: self.rate_limit.clone(),
                 };
                 Ok(route::route(method, params, meta, origin))
             }
@@ -277,9 +263,7 @@ impl Session {
             return Err(Error::InvalidRequest("Already initialized".into()));
         }
         if matches!(reply_to, ReplyTo::Batch(_)) {
-            return Err(Error::InvalidRequest(
-                "`initialize` cannot be part of a batch".into(),
-            ));
+            return Err(Error::InvalidRequest("`initialize` cannot be part of a batch".into()));
         }
         let handshake = Handshake::read(params)?;
         let revision = Revision::negotiate(&handshake.protocol_version);
@@ -310,8 +294,8 @@ impl Session {
         stateful.subscriber.edit(|interest| {
             if !wanted {
                 interest.resources.remove(uri);
-            } else if interest.resources.len() >= listen::MAX_RESOURCES {
-                return Err(listen::too_many());
+            } else if interest.resources.len() >= self.registry.limits.max_subscriptions {
+                return Err(listen::too_many(&self.registry));
             } else {
                 interest.resources.insert(uri.to_owned());
             }
@@ -321,27 +305,19 @@ impl Session {
 
     fn batch(&mut self, elements: &[&RawValue]) {
         if !self.revision().is_some_and(Revision::has_batches) {
-            return self.refuse(&Refusal::batch(
-                "Batches are part of revision 2025-03-26 only",
-            ));
+            return self.refuse(&Refusal::batch("Batches are part of revision 2025-03-26 only"));
         }
         if elements.is_empty() || elements.len() > MAX_BATCH {
             return self.refuse(&Refusal::batch("A batch holds 1 to 1000 messages"));
         }
-        let messages: Vec<_> = elements
-            .iter()
-            .map(|raw| jsonrpc::parse_message(raw.get()))
-            .collect();
+        let messages: Vec<_> =
+            elements.iter().map(|raw| jsonrpc::parse_message(raw.get())).collect();
         if messages.iter().flatten().any(claims_stateless) {
-            return self.refuse(&Refusal::batch(
-                "Requests of 2026-07-28 cannot be part of a batch",
-            ));
+            return self
+                .refuse(&Refusal::batch("Requests of 2026-07-28 cannot be part of a batch"));
         }
         let answers = messages.iter().filter(|message| {
-            !matches!(
-                message,
-                Ok(Message::Notification { .. } | Message::Response(_))
-            )
+            !matches!(message, Ok(Message::Notification { .. } | Message::Response(_)))
         });
         let batch = Batch::new(Arc::clone(&self.outbox), answers.count());
         for message in messages {
@@ -368,7 +344,5 @@ fn claims_stateless(message: &Message<'_>) -> bool {
     let Message::Request { params, .. } = message else {
         return false;
     };
-    Params::read(*params)
-        .and_then(|params| params.meta())
-        .is_ok_and(|meta| meta.claims_stateless())
+    Params::read(*params).and_then(|params| params.meta()).is_ok_and(|meta| meta.claims_stateless())
 }

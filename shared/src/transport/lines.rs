@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use super::{Frame, Reader, TooLong, Transport, Writer};
 use crate::salvage::Scanner;
 
-/// Longest message accepted.
+/// Longest message accepted where nothing else is said.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Asked of the stream at a time; a pipe holds no more.
@@ -24,7 +24,7 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin,
 {
-    Lines::new(reader, writer)
+    Lines::new(reader, writer, MAX_MESSAGE_BYTES)
 }
 
 pub(crate) struct Lines<R, W> {
@@ -33,11 +33,8 @@ pub(crate) struct Lines<R, W> {
 }
 
 impl<R, W> Lines<R, W> {
-    pub(crate) fn new(reader: R, writer: W) -> Self {
-        Self {
-            reader: LineReader::new(reader, MAX_MESSAGE_BYTES),
-            writer: LineWriter(writer),
-        }
+    pub(crate) fn new(reader: R, writer: W, max_message_bytes: usize) -> Self {
+        Self { reader: LineReader::new(reader, max_message_bytes), writer: LineWriter(writer) }
     }
 }
 
@@ -151,10 +148,7 @@ impl<R: AsyncRead + Send + Unpin> Reader for LineReader<R> {
             }
             let is_blank = trimmed(self.buffer.get(range.clone())?, is_first).is_empty();
             if !is_blank {
-                return self
-                    .buffer
-                    .get(range)
-                    .map(|line| Frame::Message(trimmed(line, is_first)));
+                return self.buffer.get(range).map(|line| Frame::Message(trimmed(line, is_first)));
             }
         }
     }
@@ -162,11 +156,7 @@ impl<R: AsyncRead + Send + Unpin> Reader for LineReader<R> {
 
 fn trimmed(line: &[u8], is_first: bool) -> &[u8] {
     let line = line.trim_ascii();
-    if is_first {
-        line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line)
-    } else {
-        line
-    }
+    if is_first { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line }
 }
 
 pub(crate) struct LineWriter<W>(W);

@@ -3,7 +3,7 @@
 use tokio::io::duplex;
 
 use super::Transport;
-use super::lines::Lines;
+use super::lines::lines;
 
 /// Bytes each direction holds before the writer has to wait, like a pipe.
 const CAPACITY_BYTES: usize = 64 * 1024;
@@ -13,8 +13,5 @@ pub fn pair() -> (impl Transport + 'static, impl Transport + 'static) {
     // One stream for each direction, so that each can be closed by itself.
     let (left_writer, right_reader) = duplex(CAPACITY_BYTES);
     let (right_writer, left_reader) = duplex(CAPACITY_BYTES);
-    (
-        Lines::new(left_reader, left_writer),
-        Lines::new(right_reader, right_writer),
-    )
+    (lines(left_reader, left_writer), lines(right_reader, right_writer))
 }

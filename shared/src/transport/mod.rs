@@ -64,9 +64,6 @@ pub struct TooLong {
 impl TooLong {
     /// For a transport that cannot tell whose message it was.
     pub fn new(max_bytes: usize) -> Self {
-        Self {
-            max_bytes,
-            id: None,
-        }
+        Self { max_bytes, id: None }
     }
 }

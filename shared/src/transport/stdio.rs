@@ -43,8 +43,8 @@ impl Stdio {
     }
 
     /// Call it on the runtime that will serve.
-    pub(crate) fn into_transport(self) -> io::Result<impl Transport> {
-        Ok(Lines::new(source(self.input)?, sink(self.output)?))
+    pub(crate) fn into_transport(self, max_message_bytes: usize) -> io::Result<impl Transport> {
+        Ok(Lines::new(source(self.input)?, sink(self.output)?, max_message_bytes))
     }
 }
 
@@ -76,9 +76,7 @@ enum Kind {
 }
 
 fn kind(descriptor: BorrowedFd<'_>) -> io::Result<Kind> {
-    let file_type = File::from(descriptor.try_clone_to_owned()?)
-        .metadata()?
-        .file_type();
+    let file_type = File::from(descriptor.try_clone_to_owned()?).metadata()?.file_type();
     Ok(if file_type.is_fifo() {
         Kind::Pipe(format!("/proc/self/fd/{}", descriptor.as_raw_fd()))
     } else if file_type.is_socket() {
@@ -97,16 +95,12 @@ fn socket(descriptor: OwnedFd) -> io::Result<UnixStream> {
 /// Copies a stream that can only be read blockingly into a pipe.
 fn through_thread(mut input: File) -> io::Result<Source> {
     let (receiver, mut sender) = io::pipe()?;
-    std::thread::Builder::new()
-        .name("stdin".to_owned())
-        .spawn(move || {
-            if let Err(error) = io::copy(&mut input, &mut sender) {
-                tracing::warn!("standard input: {error}");
-            }
-        })?;
-    Ok(Box::new(pipe::Receiver::from_owned_fd(OwnedFd::from(
-        receiver,
-    ))?))
+    std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+        if let Err(error) = io::copy(&mut input, &mut sender) {
+            tracing::warn!("standard input: {error}");
+        }
+    })?;
+    Ok(Box::new(pipe::Receiver::from_owned_fd(OwnedFd::from(receiver))?))
 }
 
 /// A terminal or a file: writing to it takes no time worth waiting for.

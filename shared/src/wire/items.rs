@@ -21,11 +21,7 @@ pub(crate) fn tool_item(revision: Revision, tool: &Tool) -> Item {
         }
         object.optional("description", tool.description.as_ref());
         object.field("inputSchema", tool.arguments.schema());
-        if let Some(output) = tool
-            .output
-            .as_ref()
-            .filter(|_| revision.has_structured_content())
-        {
+        if let Some(output) = tool.output.as_ref().filter(|_| revision.has_structured_content()) {
             object.field("outputSchema", &output_schema(revision, output));
         }
         if revision.has_tool_annotations() {
@@ -47,9 +43,7 @@ fn output_schema(revision: Revision, output: &Schema) -> Cow<'_, Value> {
     }
     let mut inner = output.json.clone();
     // `#/$defs/…` references are relative to the root, so the definitions move there.
-    let definitions = inner
-        .as_object_mut()
-        .and_then(|schema| schema.remove("$defs"));
+    let definitions = inner.as_object_mut().and_then(|schema| schema.remove("$defs"));
     let mut wrapped =
         json!({"type": "object", "properties": {"result": inner}, "required": ["result"]});
     if let (Some(definitions), Some(root)) = (definitions, wrapped.as_object_mut()) {
@@ -59,9 +53,7 @@ fn output_schema(revision: Revision, output: &Schema) -> Cow<'_, Value> {
 }
 
 pub(crate) fn resource_item(revision: Revision, resource: &Resource) -> Item {
-    item(&resource.uri, |object| {
-        write_resource(object, revision, resource)
-    })
+    item(&resource.uri, |object| write_resource(object, revision, resource))
 }
 
 fn write_resource(object: &mut Object<'_>, revision: Revision, resource: &Resource) {
@@ -73,10 +65,7 @@ fn write_resource(object: &mut Object<'_>, revision: Revision, resource: &Resour
     object.optional("description", resource.description.as_ref());
     object.optional("mimeType", resource.mime_type.as_ref());
     object.optional("size", resource.size.as_ref());
-    object.optional(
-        "annotations",
-        annotations(revision, resource.annotations.as_ref()).as_ref(),
-    );
+    object.optional("annotations", annotations(revision, resource.annotations.as_ref()).as_ref());
 }
 
 pub(crate) fn template_item(revision: Revision, template: &Template) -> Item {
@@ -122,27 +111,20 @@ fn item(key: &str, members: impl FnOnce(&mut Object<'_>)) -> Item {
 /// The block itself, or what an older revision can show of it.
 pub(super) fn downlevel(revision: Revision, content: &Content) -> Cow<'_, Content> {
     match content {
-        Content::Audio(media) if !revision.has_audio() => Cow::Owned(Content::text(format!(
-            "[{} audio, not shown]",
-            media.mime_type
-        ))),
-        Content::ResourceLink(resource) if !revision.has_resource_links() => Cow::Owned(
-            Content::text(format!("{}: {}", resource.name, resource.uri)),
-        ),
+        Content::Audio(media) if !revision.has_audio() => {
+            Cow::Owned(Content::text(format!("[{} audio, not shown]", media.mime_type)))
+        }
+        Content::ResourceLink(resource) if !revision.has_resource_links() => {
+            Cow::Owned(Content::text(format!("{}: {}", resource.name, resource.uri)))
+        }
         _ if revision.has_last_modified() => Cow::Borrowed(content),
-        Content::Text {
-            text,
-            annotations: Some(notes),
-        } => Cow::Owned(Content::Text {
+        Content::Text { text, annotations: Some(notes) } => Cow::Owned(Content::Text {
             text: text.clone(),
             annotations: annotations(revision, Some(notes)),
         }),
         Content::Image(media) => Cow::Owned(Content::Image(older(revision, media))),
         Content::Audio(media) => Cow::Owned(Content::Audio(older(revision, media))),
-        Content::Resource {
-            resource,
-            annotations: Some(notes),
-        } => Cow::Owned(Content::Resource {
+        Content::Resource { resource, annotations: Some(notes) } => Cow::Owned(Content::Resource {
             resource: resource.clone(),
             annotations: annotations(revision, Some(notes)),
         }),
@@ -151,10 +133,7 @@ pub(super) fn downlevel(revision: Revision, content: &Content) -> Cow<'_, Conten
 }
 
 fn older(revision: Revision, media: &Media) -> Media {
-    Media {
-        annotations: annotations(revision, media.annotations.as_ref()),
-        ..media.clone()
-    }
+    Media { annotations: annotations(revision, media.annotations.as_ref()), ..media.clone() }
 }
 
 fn annotations(revision: Revision, annotations: Option<&Annotations>) -> Option<Annotations> {

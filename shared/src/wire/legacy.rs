@@ -55,8 +55,10 @@ pub(super) fn code(error: &Error) -> i32 {
         Error::InvalidParams(_) | Error::MissingEnvelope(_) => code::INVALID_PARAMS,
         Error::UnsupportedVersion(_) => code::INVALID_PARAMS,
         Error::ResourceNotFound(_) => code::RESOURCE_NOT_FOUND,
-        Error::MissingCapability(_) | Error::Refused(_) | Error::Internal(_) => {
-            code::INTERNAL_ERROR
-        }
+        Error::MissingCapability(_)
+        | Error::Refused(_)
+        | Error::RateLimited { .. }
+        | Error::TimedOut(_)
+        | Error::Internal(_) => code::INTERNAL_ERROR,
     }
 }

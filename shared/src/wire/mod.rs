@@ -66,31 +66,25 @@ pub(crate) fn write_refusal(out: &mut Vec<u8>, revision: Option<Revision>, refus
 }
 
 fn write_error(object: &mut Object<'_>, revision: Revision, error: &Error) {
-    let code = if revision.is_stateless() {
-        modern::code(error)
-    } else {
-        legacy::code(error)
-    };
+    let code = if revision.is_stateless() { modern::code(error) } else { legacy::code(error) };
     object.field("code", &code);
     object.field("message", &error.to_string());
     match error {
         Error::ResourceNotFound(uri) => object.object("data", |data| data.field("uri", uri)),
         Error::MissingEnvelope(keys) => object.object("data", |data| {
             data.field("missing", keys);
-            data.field(
-                "hint",
-                "send `initialize` first, or the `_meta` envelope of 2026-07-28",
-            );
+            data.field("hint", "send `initialize` first, or the `_meta` envelope of 2026-07-28");
         }),
         Error::UnsupportedVersion(requested) => object.object("data", |data| {
             data.field("supported", &[Revision::V2026_07_28]);
             data.field("requested", requested);
         }),
         Error::MissingCapability(capabilities) => {
-            object.object("data", |data| {
-                data.field("requiredCapabilities", capabilities)
-            });
+            object.object("data", |data| data.field("requiredCapabilities", capabilities));
         }
+        Error::RateLimited { retry_after } => object.object("data", |data| {
+            data.field("retryAfterMs", &(retry_after.as_millis() + 1));
+        }),
         _ => {}
     }
 }
@@ -106,9 +100,7 @@ pub(crate) fn write_request(out: &mut Vec<u8>, id: u64, method: &str, params: &V
 
 /// Appends the notice that request `id` of ours needs no answer any more.
 pub(crate) fn write_cancelled(out: &mut Vec<u8>, id: u64) {
-    notification(out, "notifications/cancelled", |params| {
-        params.field("requestId", &id)
-    });
+    notification(out, "notifications/cancelled", |params| params.field("requestId", &id));
 }
 
 pub(crate) fn write_progress(

@@ -30,16 +30,13 @@ pub(crate) struct Envelope {
 impl Envelope {
     pub(crate) fn read(meta: &Meta<'_>) -> Result<Self, Error> {
         let mut missing = Vec::new();
-        let version = meta
-            .protocol_version
-            .and_then(|raw| serde_json::from_str::<Text<'_>>(raw.get()).ok());
+        let version =
+            meta.protocol_version.and_then(|raw| serde_json::from_str::<Text<'_>>(raw.get()).ok());
         if version.is_none() {
             missing.push(PROTOCOL_VERSION);
         }
-        let capabilities = meta
-            .client_capabilities
-            .map(RawValue::get)
-            .filter(|raw| raw.starts_with('{'));
+        let capabilities =
+            meta.client_capabilities.map(RawValue::get).filter(|raw| raw.starts_with('{'));
         if capabilities.is_none() {
             missing.push(CLIENT_CAPABILITIES);
         }
@@ -54,13 +51,7 @@ impl Envelope {
             Some(raw) => Some(serde_json::from_str(raw.get()).map_err(|_| unknown_level(raw))?),
         };
         let info = meta.client_info.map(|raw| raw.get().into());
-        Ok(Self {
-            client: Client::Envelope {
-                info,
-                capabilities: capabilities.into(),
-            },
-            log_level,
-        })
+        Ok(Self { client: Client::Envelope { info, capabilities: capabilities.into() }, log_level })
     }
 }
 
@@ -76,7 +67,9 @@ pub(super) fn code(error: &Error) -> i32 {
         Error::UnsupportedVersion(_) => code::UNSUPPORTED_VERSION,
         Error::ResourceNotFound(_) => code::INVALID_PARAMS,
         Error::MissingCapability(_) => code::MISSING_CAPABILITY,
-        Error::Refused(_) | Error::Internal(_) => code::INTERNAL_ERROR,
+        Error::Refused(_) | Error::RateLimited { .. } | Error::TimedOut(_) | Error::Internal(_) => {
+            code::INTERNAL_ERROR
+        }
     }
 }
 

@@ -14,10 +14,7 @@ impl<'a> Object<'a> {
     /// Writes `{…}`, with the members `members` adds.
     pub(crate) fn write(out: &'a mut Vec<u8>, members: impl FnOnce(&mut Object<'_>)) {
         out.push(b'{');
-        members(&mut Object {
-            out,
-            is_empty: true,
-        });
+        members(&mut Object { out, is_empty: true });
         out.push(b'}');
     }
 

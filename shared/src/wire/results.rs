@@ -33,54 +33,33 @@ pub(super) fn write(
             result.array("contents", contents, write_resource_contents);
             cache_hint(result, revision, *cache);
         }
-        Answer::Prompted {
-            description,
-            messages,
-        } => {
+        Answer::Prompted { description, messages } => {
             result.optional("description", description.as_ref());
-            result.array("messages", messages, |out, message| {
-                prompt_message(out, revision, message)
-            });
+            result
+                .array("messages", messages, |out, message| prompt_message(out, revision, message));
         }
         Answer::Completed(values) => completed(result, values),
         Answer::InputRequired { requests, state } => input_required(result, requests, state),
     }
     if revision.is_stateless() {
         let is_complete = !matches!(answer, Answer::InputRequired { .. });
-        result.field(
-            "resultType",
-            if is_complete {
-                "complete"
-            } else {
-                "input_required"
-            },
-        );
+        result.field("resultType", if is_complete { "complete" } else { "input_required" });
         let listen = matches!(answer, Answer::ListenEnded).then_some(id);
-        modern::write_result_meta(
-            result,
-            |info| implementation(info, revision, registry),
-            listen,
-        );
+        modern::write_result_meta(result, |info| implementation(info, revision, registry), listen);
     }
 }
 
 fn initialized(result: &mut Object<'_>, registry: &Registry, revision: Revision) {
     result.field("protocolVersion", &revision);
-    result.object("capabilities", |object| {
-        capabilities(object, registry, revision)
-    });
-    result.object("serverInfo", |info| {
-        implementation(info, revision, registry)
-    });
+    result.object("capabilities", |object| capabilities(object, registry, revision));
+    result.object("serverInfo", |info| implementation(info, revision, registry));
     result.optional("instructions", registry.instructions.as_ref());
 }
 
 fn discovered(result: &mut Object<'_>, registry: &Registry, revision: Revision) {
     // Only revisions that can be spoken through this envelope; the others need `initialize`.
     result.field("supportedVersions", &[Revision::V2026_07_28]);
-    result.object("capabilities", |object| {
-        capabilities(object, registry, revision)
-    });
+    result.object("capabilities", |object| capabilities(object, registry, revision));
     result.optional("instructions", registry.instructions.as_ref());
     cache_hint(result, revision, registry.list_cache);
 }
@@ -109,9 +88,7 @@ fn capabilities(object: &mut Object<'_>, registry: &Registry, revision: Revision
         });
     }
     if registry.has_list(List::Prompts) {
-        object.object("prompts", |prompts| {
-            list_changed(prompts, registry.prompts_change)
-        });
+        object.object("prompts", |prompts| list_changed(prompts, registry.prompts_change));
     }
     if !registry.completions.is_empty() && revision.has_completions_capability() {
         object.object("completions", |_| {});
@@ -127,9 +104,7 @@ fn write_page(result: &mut Object<'_>, revision: Revision, page: &Page) {
         List::Prompts => "prompts",
     };
     let items = page.items.get(page.range.clone()).unwrap_or_default();
-    result.array(name, items, |out, item| {
-        out.extend_from_slice(item.json.get().as_bytes())
-    });
+    result.array(name, items, |out, item| out.extend_from_slice(item.json.get().as_bytes()));
     result.optional("nextCursor", page.next_cursor.as_ref());
     cache_hint(result, revision, page.cache);
 }
@@ -137,10 +112,7 @@ fn write_page(result: &mut Object<'_>, revision: Revision, page: &Page) {
 fn cache_hint(result: &mut Object<'_>, revision: Revision, cache: CacheHint) {
     if revision.is_stateless() {
         result.field("ttlMs", &cache.ttl_ms);
-        result.field(
-            "cacheScope",
-            if cache.public { "public" } else { "private" },
-        );
+        result.field("cacheScope", if cache.public { "public" } else { "private" });
     }
 }
 
@@ -155,15 +127,10 @@ fn called(result: &mut Object<'_>, revision: Revision, reply: &Reply) {
                 });
             });
         }
-        _ => result.array("content", &reply.content, |out, content| {
-            write_content(out, revision, content)
-        }),
+        _ => result
+            .array("content", &reply.content, |out, content| write_content(out, revision, content)),
     }
-    if let Some(json) = reply
-        .structured
-        .as_ref()
-        .filter(|_| revision.has_structured_content())
-    {
+    if let Some(json) = reply.structured.as_ref().filter(|_| revision.has_structured_content()) {
         if json.starts_with('{') || !revision.wants_structured_object() {
             result.raw("structuredContent", json);
         } else {

@@ -10,9 +10,17 @@ from contextlib import contextmanager
 
 import anyio
 from mcp import Client, StdioServerParameters
-from mcp.types import ResourceTemplateReference
+from mcp.types import (
+    CreateMessageResult,
+    ElicitResult,
+    ListRootsResult,
+    ResourceTemplateReference,
+    Root,
+    TextContent,
+)
 
 RUN_LIMIT_SECS = 60
+ROOT = "file:///srv/kitchen"
 
 
 @contextmanager
@@ -37,7 +45,7 @@ async def main():
     server = StdioServerParameters(command=command, args=args)
     for mode, revision in [("legacy", "2025-11-25"), ("2026-07-28",) * 2, ("auto", "2026-07-28")]:
         with said_where(mode), anyio.fail_after(RUN_LIMIT_SECS):
-            async with Client(server, mode=mode, cache=None) as client:
+            async with Client(server, mode=mode, cache=None, **ANSWERS) as client:
                 await drive(mode, revision, client)
 
 
@@ -48,9 +56,11 @@ async def drive(era, revision, client):
         names = [tool.name for tool in (await client.list_tools()).tools]
     if "calculate_sum" in names:
         await calculator(era, client)
-    else:
-        assert "analyze_csv" in names, names
+    elif "analyze_csv" in names:
         await csv(era, client)
+    else:
+        assert "ask_form" in names, names
+        await asker(era, client)
 
 
 async def calculator(era, client):
@@ -86,6 +96,12 @@ async def calculator(era, client):
         await cancel(client)
     with step(era, "call after the cancelled one"):
         await add(client, 20, 22)
+    with step(era, "answer before a long result is shown"):
+        result = await client.call_tool("calculate_power", {"base": 10, "exponent": 40})
+        assert result.structured_content == {"digits": str(10**40)}, result
+    with step(era, "answer for the model"):
+        result = await client.call_tool("explain_number", {"number": 7})
+        assert result.content[0].text == "In one sentence: what is special about 7? soup", result
 
 
 async def csv(era, client):
@@ -99,6 +115,56 @@ async def csv(era, client):
     with step(era, "be refused another folder"):
         arguments = {"filepath": "../numbers.csv", "operations": ["count"]}
         assert (await client.call_tool("analyze_csv", arguments)).is_error
+
+
+async def asker(era, client):
+    """The server asks back; the functions in ANSWERS say what this client answers."""
+    with step(era, "answer a sampling request"):
+        result = await client.call_tool("ask_model", {"question": "Which dish?"})
+        said = {"text": "Which dish? soup", "model": "test-model"}
+        assert result.structured_content == said, result
+    with step(era, "answer with roots"):
+        result = await client.call_tool("ask_roots", {})
+        assert result.structured_content == {"uris": [ROOT]}, result
+    with step(era, "fill in a form"):
+        result = await client.call_tool("ask_form", {"message": "Order!"})
+        order = {"dish": "cake", "portions": 2, "hot": True}
+        assert result.structured_content == {"action": "accept", "order": order}, result
+    for action in ["decline", "cancel"]:
+        with step(era, f"{action} a form"):
+            result = await client.call_tool("ask_form", {"message": action})
+            assert result.structured_content == {"action": action, "order": None}, result
+    with step(era, "answer three questions of one call"):
+        result = await client.call_tool("ask_in_turn", {})
+        answers = {"said": "Suggest a dish. soup", "agreed": True, "uris": [ROOT]}
+        assert result.structured_content == answers, result
+
+
+async def fill_in(context, params):
+    if params.message in ["decline", "cancel"]:
+        return ElicitResult(action=params.message)
+    known = {"dish": "cake", "portions": 2, "yes": True, "show": True}
+    asked = params.requested_schema["properties"]
+    content = {name: value for name, value in known.items() if name in asked}
+    return ElicitResult(action="accept", content=content)
+
+
+async def sample(context, params):
+    content = params.messages[0].content
+    asked = (content[0] if isinstance(content, list) else content).text
+    answer = TextContent(type="text", text=f"{asked} soup")
+    return CreateMessageResult(role="assistant", model="test-model", content=answer)
+
+
+async def list_roots(context):
+    return ListRootsResult(roots=[Root(uri=ROOT, name="kitchen")])
+
+
+ANSWERS = {
+    "elicitation_callback": fill_in,
+    "sampling_callback": sample,
+    "list_roots_callback": list_roots,
+}
 
 
 async def add(client, a, b):

@@ -13,16 +13,18 @@ export async function drive(era, connect, dialect) {
   const tools = await step('list tools', async () => (await client.listTools()).tools);
   const names = tools.map((tool) => tool.name);
   if (names.includes('calculate_sum')) {
-    await calculator(client, step, dialect);
+    await calculator(client, step, dialect, era);
   } else if (names.includes('analyze_csv')) {
     await csv(client, step);
+  } else if (names.includes('ask_form')) {
+    await asker(client, step, era);
   } else {
-    throw new Error(`neither the calculator nor the CSV server: ${names}`);
+    throw new Error(`none of the servers known here: ${names}`);
   }
   await step('close', () => client.close());
 }
 
-async function calculator(client, step, dialect) {
+async function calculator(client, step, dialect, era) {
   await step('list resources', async () => {
     const { resources } = await client.listResources();
     expect(resources.map((item) => item.uri), ['calculator://countdowns']);
@@ -54,6 +56,17 @@ async function calculator(client, step, dialect) {
   await step('see progress', () => progress(client, dialect));
   await step('cancel', () => cancel(client, dialect));
   await step('call after the cancelled one', () => sum(client, 20, 22));
+  await step('answer before a long result is shown', async () => {
+    const call = { name: 'calculate_power', arguments: { base: 10, exponent: 40 } };
+    const result = await client.callTool(call);
+    if (WITHOUT_FORMS.includes(era)) expect(result.isError, true);
+    else expect(structured(result), { digits: `1${'0'.repeat(40)}` });
+  });
+  await step('answer for the model', async () => {
+    const call = { name: 'explain_number', arguments: { number: 7 } };
+    const { content } = await client.callTool(call);
+    expect(content[0].text, 'In one sentence: what is special about 7? soup');
+  });
 }
 
 async function csv(client, step) {
@@ -74,6 +87,59 @@ async function csv(client, step) {
     expect(result.isError, true);
   });
 }
+
+/** The server asks back; `answers` below has what this client says. */
+async function asker(client, step, era) {
+  const call = async (name, arguments_ = {}) => client.callTool({ name, arguments: arguments_ });
+  await step('answer a sampling request', async () => {
+    const result = await call('ask_model', { question: 'Which dish?' });
+    expect(structured(result), { text: 'Which dish? soup', model: 'test-model' });
+  });
+  await step('answer with roots', async () => {
+    expect(structured(await call('ask_roots')), { uris: [ROOT.uri] });
+  });
+  if (WITHOUT_FORMS.includes(era)) {
+    await step('see that this revision has no forms', async () => {
+      const result = await call('ask_form', { message: 'Order!' });
+      expect([result.isError, result.content[0].text.includes('elicitation')], [true, true]);
+    });
+    return;
+  }
+  await step('fill in a form', async () => {
+    const result = structured(await call('ask_form', { message: 'Order!' }));
+    expect(result, { action: 'accept', order: { dish: 'cake', portions: 2, hot: true } });
+  });
+  for (const action of ['decline', 'cancel']) {
+    await step(`${action} a form`, async () => {
+      expect(structured(await call('ask_form', { message: action })), { action, order: null });
+    });
+  }
+  await step('answer three questions of one call', async () => {
+    const result = structured(await call('ask_in_turn'));
+    expect(result, { said: 'Suggest a dish. soup', agreed: true, uris: [ROOT.uri] });
+  });
+}
+
+const WITHOUT_FORMS = ['2024-11-05', '2025-03-26'];
+
+const ROOT = { uri: 'file:///srv/kitchen', name: 'kitchen' };
+
+export const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
+
+/** What a client answers to the questions of a server, by method. */
+export const answers = {
+  'elicitation/create': ({ params }) => {
+    if (['decline', 'cancel'].includes(params.message)) return { action: params.message };
+    const known = { dish: 'cake', portions: 2, yes: true, show: true };
+    const asked = Object.entries(known).filter(([name]) => name in params.requestedSchema.properties);
+    return { action: 'accept', content: Object.fromEntries(asked) };
+  },
+  'sampling/createMessage': ({ params }) => {
+    const asked = [params.messages[0].content].flat()[0].text;
+    return { role: 'assistant', model: 'test-model', content: { type: 'text', text: `${asked} soup` } };
+  },
+  'roots/list': () => ({ roots: [ROOT] }),
+};
 
 async function sum(client, a, b) {
   const result = await client.callTool({ name: 'calculate_sum', arguments: { a, b } });

@@ -2,7 +2,7 @@
 // revision, the modern revision pinned, and its own choice. Usage: node v2.mjs COMMAND [ARGUMENT…]
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { drive } from './scenario.mjs';
+import { answers, capabilities, drive } from './scenario.mjs';
 
 const [command, ...args] = process.argv.slice(2);
 const dialect = { callOptions: (options) => [options], uncached: { cacheMode: 'bypass' } };
@@ -15,7 +15,9 @@ await connection('auto', '2026-07-28', { versionNegotiation: { mode: 'auto' } })
 
 function connection(era, revision, options) {
   const connect = async () => {
-    const client = new Client({ name: 'real-client-v2', version: '1.0.0' }, options);
+    const about = { name: 'real-client-v2', version: '1.0.0' };
+    const client = new Client(about, { capabilities, ...options });
+    for (const [method, answer] of Object.entries(answers)) client.setRequestHandler(method, answer);
     await client.connect(new StdioClientTransport({ command, args }));
     const negotiated = client.getNegotiatedProtocolVersion();
     if (negotiated !== revision) throw new Error(`negotiated ${negotiated}, wanted ${revision}`);

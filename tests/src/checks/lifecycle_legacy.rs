@@ -12,72 +12,27 @@ pub(super) const CHECKS: &[Check] = &[
         "`initialize` is answered with version, capabilities, serverInfo.",
         answers_initialize,
     ),
-    must(
-        "S-031",
-        LEGACY,
-        "A supported version is echoed.",
-        echoes_version,
-    ),
-    must(
-        "S-032",
-        LEGACY,
-        "Another version is answered with a supported one.",
-        offers_version,
-    ),
+    must("S-031", LEGACY, "A supported version is echoed.", echoes_version),
+    must("S-032", LEGACY, "Another version is answered with a supported one.", offers_version),
     should(
         "S-032",
         LEGACY,
         "The version offered is the newest of the session revisions.",
         offers_newest,
     ),
-    observed(
-        Level::Must,
-        "S-033",
-        MIDDLE,
-        "Nothing of another revision is sent.",
-    ),
-    observed(
-        Level::Should,
-        "S-033",
-        BEFORE_2025_06,
-        "Nothing of another revision is sent.",
-    ),
-    observed(
-        Level::Must,
-        "S-034",
-        MIDDLE,
-        "Only declared capabilities are used.",
-    ),
-    observed(
-        Level::Should,
-        "S-034",
-        BEFORE_2025_06,
-        "Only declared capabilities are used.",
-    ),
-    must(
-        "S-035",
-        LEGACY,
-        "`ping` is answered with an empty result, at any time.",
-        answers_ping,
-    ),
+    observed(Level::Must, "S-033", MIDDLE, "Nothing of another revision is sent."),
+    observed(Level::Should, "S-033", BEFORE_2025_06, "Nothing of another revision is sent."),
+    observed(Level::Must, "S-034", MIDDLE, "Only declared capabilities are used."),
+    observed(Level::Should, "S-034", BEFORE_2025_06, "Only declared capabilities are used."),
+    must("S-035", LEGACY, "`ping` is answered with an empty result, at any time.", answers_ping),
     must(
         "S-036",
         LEGACY,
         "Cancelling what is unknown or finished does no harm.",
         survives_late_cancels,
     ),
-    observed(
-        Level::Must,
-        "S-037",
-        LEGACY,
-        "The server cancels only its own requests.",
-    ),
-    observed(
-        Level::Must,
-        "S-038",
-        LEGACY,
-        "The server's own progress tokens are valid.",
-    ),
+    observed(Level::Must, "S-037", LEGACY, "The server cancels only its own requests."),
+    observed(Level::Must, "S-038", LEGACY, "The server's own progress tokens are valid."),
 ];
 
 fn answers_initialize(ctx: &mut Ctx<'_>) -> Verdict {
@@ -86,15 +41,9 @@ fn answers_initialize(ctx: &mut Ctx<'_>) -> Verdict {
     let answer = client.result("initialize", params)?;
     let info = &answer["serverInfo"];
     let named = info["name"].is_string() && info["version"].is_string();
-    ensure(answer["protocolVersion"].is_string(), || {
-        format!("no protocolVersion: {answer}")
-    })?;
-    ensure(answer["capabilities"].is_object(), || {
-        format!("no capabilities: {answer}")
-    })?;
-    ensure(named, || {
-        format!("no serverInfo with name and version: {answer}")
-    })
+    ensure(answer["protocolVersion"].is_string(), || format!("no protocolVersion: {answer}"))?;
+    ensure(answer["capabilities"].is_object(), || format!("no capabilities: {answer}"))?;
+    ensure(named, || format!("no serverInfo with name and version: {answer}"))
 }
 
 fn echoes_version(ctx: &mut Ctx<'_>) -> Verdict {
@@ -109,18 +58,14 @@ fn offers_version(ctx: &mut Ctx<'_>) -> Verdict {
 }
 
 fn offers_newest(ctx: &mut Ctx<'_>) -> Verdict {
-    offers(ctx, &["2099-12-31"], |offered| {
-        offered == Revision::V2025_11_25
-    })
+    offers(ctx, &["2099-12-31"], |offered| offered == Revision::V2025_11_25)
 }
 
 fn offers(ctx: &mut Ctx<'_>, versions: &[&str], acceptable: fn(Revision) -> bool) -> Verdict {
     for version in versions {
         let mut client = ctx.unopened()?;
         let answer = client.result("initialize", revision::initialize_params(version))?;
-        let offered = answer["protocolVersion"]
-            .as_str()
-            .and_then(Revision::from_date);
+        let offered = answer["protocolVersion"].as_str().and_then(Revision::from_date);
         ensure(offered.is_some_and(acceptable), || {
             format!("\"{version}\" was answered {}", answer["protocolVersion"])
         })?;
@@ -133,16 +78,11 @@ fn answers_ping(ctx: &mut Ctx<'_>) -> Verdict {
     let before = client.result("ping", Value::Null)?;
     client.open()?;
     let after = client.result("ping", json!({"_meta": {}}))?;
-    ensure(before == json!({}) && after == json!({}), || {
-        format!("answered {before} and {after}")
-    })
+    ensure(before == json!({}) && after == json!({}), || format!("answered {before} and {after}"))
 }
 
 fn survives_late_cancels(ctx: &mut Ctx<'_>) -> Verdict {
-    let quick = ctx
-        .profile()
-        .ok()
-        .and_then(|profile| profile.quick_call.as_ref());
+    let quick = ctx.profile().ok().and_then(|profile| profile.quick_call.as_ref());
     let client = ctx.client()?;
     let id = match quick {
         Some(call) => client.request("tools/call", call.params()),
@@ -153,11 +93,7 @@ fn survives_late_cancels(ctx: &mut Ctx<'_>) -> Verdict {
         client.notify("notifications/cancelled", json!({"requestId": finished}));
     }
     client.barrier()?;
-    let unexpected = client
-        .take_inbox()
-        .into_iter()
-        .find(|message| message.get("method").is_none());
-    ensure(unexpected.is_none(), || {
-        format!("a cancellation was answered {unexpected:?}")
-    })
+    let unexpected =
+        client.take_inbox().into_iter().find(|message| message.get("method").is_none());
+    ensure(unexpected.is_none(), || format!("a cancellation was answered {unexpected:?}"))
 }

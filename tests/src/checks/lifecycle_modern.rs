@@ -1,7 +1,7 @@
 //! The newest revision, in which every request describes itself, and both eras on one pipe.
 
 use crate::check::{Check, Ctx, Level, Outcome, Verdict, ensure, fail, skip};
-use crate::checks::{list, must, observed};
+use crate::checks::{list, must, observed, should};
 use crate::client::Client;
 use crate::profile::told;
 use crate::revision::{
@@ -11,67 +11,27 @@ use crate::revision::{
 use serde_json::{Value, json};
 
 pub(super) const CHECKS: &[Check] = &[
-    must(
-        "S-050",
-        MODERN,
-        "`server/discover` tells versions and capabilities.",
-        discovers,
-    ),
-    must(
-        "S-051",
-        MODERN,
-        "A request without its envelope is refused.",
-        demands_envelope,
-    ),
-    must(
-        "S-053",
-        MODERN,
-        "`clientInfo` is not needed.",
-        serves_the_nameless,
-    ),
+    must("S-050", MODERN, "`server/discover` tells versions and capabilities.", discovers),
+    must("S-051", MODERN, "A request without its envelope is refused.", demands_envelope),
+    must("S-053", MODERN, "`clientInfo` is not needed.", serves_the_nameless),
     must(
         "S-054",
         MODERN,
         "An unsupported version is refused with what is supported.",
         refuses_versions,
     ),
-    must(
-        "S-055",
-        MODERN,
-        "Undeclared client capabilities are not relied on.",
-        relies_on_nothing,
-    ),
+    must("S-055", MODERN, "Undeclared client capabilities are not relied on.", relies_on_nothing),
     must(
         "S-057",
         MODERN,
         "No request is answered from another one's context.",
         keeps_requests_apart,
     ),
-    must(
-        "S-059",
-        MODERN,
-        "Extension identifiers have a prefix.",
-        prefixes_extensions,
-    ),
-    observed(
-        Level::Must,
-        "S-060",
-        MODERN,
-        "A peer without an extension gets core behaviour.",
-    ),
-    observed(
-        Level::Must,
-        "S-061",
-        MODERN,
-        "The server sends no requests.",
-    ),
-    must(
-        "S-062",
-        MODERN,
-        "Removed methods are unknown.",
-        forgets_removed_methods,
-    ),
-    must(
+    must("S-059", MODERN, "Extension identifiers have a prefix.", prefixes_extensions),
+    observed(Level::Must, "S-060", MODERN, "A peer without an extension gets core behaviour."),
+    observed(Level::Must, "S-061", MODERN, "The server sends no requests."),
+    must("S-062", MODERN, "Removed methods are unknown.", forgets_removed_methods),
+    should(
         "S-063",
         MODERN,
         "`initialize` works after `server/discover`, and both eras side by side.",
@@ -84,13 +44,10 @@ fn discovers(ctx: &mut Ctx<'_>) -> Verdict {
     let found = client.result("server/discover", Value::Null)?;
     let versions = found["supportedVersions"].as_array();
     let modern = json!(Revision::V2026_07_28.date());
-    ensure(
-        versions.is_some_and(|versions| versions.contains(&modern)),
-        || format!("supportedVersions lacks {modern}: {found}"),
-    )?;
-    ensure(found["capabilities"].is_object(), || {
-        format!("no capabilities: {found}")
-    })
+    ensure(versions.is_some_and(|versions| versions.contains(&modern)), || {
+        format!("supportedVersions lacks {modern}: {found}")
+    })?;
+    ensure(found["capabilities"].is_object(), || format!("no capabilities: {found}"))
 }
 
 fn demands_envelope(ctx: &mut Ctx<'_>) -> Verdict {
@@ -111,9 +68,7 @@ fn demands_envelope(ctx: &mut Ctx<'_>) -> Verdict {
         let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params});
         client.send_odd(&message);
         let answer = client.answer(&id)?;
-        ensure(answer["error"]["code"] == -32602, || {
-            format!("{params} was answered {answer}")
-        })?;
+        ensure(answer["error"]["code"] == -32602, || format!("{params} was answered {answer}"))?;
     }
     Ok(())
 }
@@ -127,9 +82,7 @@ fn serves_the_nameless(ctx: &mut Ctx<'_>) -> Verdict {
     });
     client.send(&message);
     let answer = client.answer(&json!(1))?;
-    ensure(answer.get("result").is_some(), || {
-        format!("answered {answer}")
-    })
+    ensure(answer.get("result").is_some(), || format!("answered {answer}"))
 }
 
 fn refuses_versions(ctx: &mut Ctx<'_>) -> Verdict {
@@ -138,22 +91,12 @@ fn refuses_versions(ctx: &mut Ctx<'_>) -> Verdict {
     for requested in ["2031-01-01", "2025-11-25", "", "v2"] {
         let params = json!({"_meta": {PROTOCOL_VERSION: requested}});
         let error = client.refusal("tools/list", params, &[-32022])?;
-        ensure(error["data"]["requested"] == requested, || {
-            format!("does not echo: {error}")
-        })?;
-        let supported = error["data"]["supported"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
-        let known = discovered["supportedVersions"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
+        ensure(error["data"]["requested"] == requested, || format!("does not echo: {error}"))?;
+        let supported = error["data"]["supported"].as_array().cloned().unwrap_or_default();
+        let known = discovered["supportedVersions"].as_array().cloned().unwrap_or_default();
         let subset =
             !supported.is_empty() && supported.iter().all(|version| known.contains(version));
-        ensure(subset, || {
-            format!("`supported` is not what discover lists: {error}")
-        })?;
+        ensure(subset, || format!("`supported` is not what discover lists: {error}"))?;
     }
     Ok(())
 }
@@ -165,14 +108,10 @@ fn relies_on_nothing(ctx: &mut Ctx<'_>) -> Verdict {
     let answer = ctx.client()?.call("tools/call", call.params())?;
     if answer["error"]["code"] == -32021 {
         let required = &answer["error"]["data"]["requiredCapabilities"];
-        return ensure(required.is_object(), || {
-            format!("requiredCapabilities: {answer}")
-        });
+        return ensure(required.is_object(), || format!("requiredCapabilities: {answer}"));
     }
     let asks = answer["result"]["resultType"] == "input_required";
-    ensure(!asks, || {
-        format!("asks for input nobody can give: {answer}")
-    })
+    ensure(!asks, || format!("asks for input nobody can give: {answer}"))
 }
 
 fn keeps_requests_apart(ctx: &mut Ctx<'_>) -> Verdict {
@@ -182,9 +121,7 @@ fn keeps_requests_apart(ctx: &mut Ctx<'_>) -> Verdict {
     let two = json!({CLIENT_INFO: {"name": "two", "version": "2"}, CLIENT_CAPABILITIES: {}});
     let first = client.result("server/discover", json!({"_meta": one}))?;
     let second = client.result("server/discover", json!({"_meta": two}))?;
-    ensure(first == second, || {
-        format!("{first} became {second} for another client")
-    })?;
+    ensure(first == second, || format!("{first} became {second} for another client"))?;
     let Ok(profile) = ctx.profile() else {
         return Ok(());
     };
@@ -196,9 +133,7 @@ fn keeps_requests_apart(ctx: &mut Ctx<'_>) -> Verdict {
     client.take_inbox();
     client.result("tools/call", slow.params())?;
     let heard = client.take_inbox();
-    ensure(heard.is_empty(), || {
-        format!("a request that asked for nothing got {heard:?}")
-    })
+    ensure(heard.is_empty(), || format!("a request that asked for nothing got {heard:?}"))
 }
 
 fn prefixes_extensions(ctx: &mut Ctx<'_>) -> Verdict {
@@ -207,12 +142,9 @@ fn prefixes_extensions(ctx: &mut Ctx<'_>) -> Verdict {
         return Err(skip("no extension is declared"));
     };
     let bare = extensions.keys().find(|key| {
-        !key.split_once('/')
-            .is_some_and(|(prefix, name)| !prefix.is_empty() && !name.is_empty())
+        !key.split_once('/').is_some_and(|(prefix, name)| !prefix.is_empty() && !name.is_empty())
     });
-    ensure(bare.is_none(), || {
-        format!("the extension {bare:?} has no prefix")
-    })
+    ensure(bare.is_none(), || format!("the extension {bare:?} has no prefix"))
 }
 
 fn forgets_removed_methods(ctx: &mut Ctx<'_>) -> Verdict {
@@ -236,22 +168,17 @@ fn serves_both_eras(ctx: &mut Ctx<'_>) -> Verdict {
     let mut client = ctx.fresh()?;
     let version = Revision::V2025_11_25.date();
     let answer = session_call(&mut client, "initialize", initialize_params(version))?;
-    if answer["error"]["code"] == -32601 || answer["error"]["code"] == -32602 {
+    if [-32601, -32602].map(Value::from).contains(&answer["error"]["code"]) {
         return Err(skip("the server is of the newest revision only"));
     }
-    let negotiated = answer["result"]["protocolVersion"]
-        .as_str()
-        .and_then(Revision::from_date);
-    ensure(
-        negotiated.is_some_and(|revision| !revision.is_modern()),
-        || format!("initialize after discover was answered {answer}"),
-    )?;
+    let negotiated = answer["result"]["protocolVersion"].as_str().and_then(Revision::from_date);
+    ensure(negotiated.is_some_and(|revision| !revision.is_modern()), || {
+        format!("initialize after discover was answered {answer}")
+    })?;
     client.notify("notifications/initialized", Value::Null);
     let modern = client.result("server/discover", Value::Null)?;
     let ping = session_call(&mut client, "ping", json!({}))?;
-    ensure(ping["result"] == json!({}), || {
-        format!("ping was answered {ping}")
-    })?;
+    ensure(ping["result"] == json!({}), || format!("ping was answered {ping}"))?;
     let again = client.result("server/discover", Value::Null)?;
     ensure(modern == again, || format!("{modern} became {again}"))?;
     if ctx.need("tools").is_err() {
@@ -259,9 +186,7 @@ fn serves_both_eras(ctx: &mut Ctx<'_>) -> Verdict {
     }
     let legacy = session_call(&mut client, "tools/list", json!({}))?;
     let leaked = legacy["result"].get("resultType").is_some();
-    ensure(legacy["result"]["tools"].is_array() && !leaked, || {
-        format!("answered {legacy}")
-    })?;
+    ensure(legacy["result"]["tools"].is_array() && !leaked, || format!("answered {legacy}"))?;
     list(&mut client, "tools/list").map(drop)
 }
 
@@ -270,7 +195,5 @@ fn session_call(client: &mut Client, method: &str, params: Value) -> Result<Valu
     let id = json!(client.reserve_id());
     let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     client.send_odd(&message);
-    client
-        .answer(&id)
-        .map_err(|outcome| fail(format!("{method}: {}", outcome.detail())))
+    client.answer(&id).map_err(|outcome| fail(format!("{method}: {}", outcome.detail())))
 }

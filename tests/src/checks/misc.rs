@@ -1,19 +1,13 @@
-//! Prompts, completion, logging, caching, pagination and progress.
+//! Prompts, completion, caching and pagination.
 
-use crate::check::{Check, Ctx, Level, Outcome, Verdict, ensure, fail, skip};
+use crate::check::{Check, Ctx, Level, Verdict, ensure, fail, skip};
 use crate::checks::{declared_iff_served, list, must, observed, same_everywhere, should};
 use crate::profile::told;
-use crate::revision::{ALL, LEGACY, LOG_LEVEL, MODERN, SINCE_2025_03};
-use crate::watch::LEVELS;
+use crate::revision::{ALL, MODERN, SINCE_2025_03};
 use serde_json::{Value, json};
 
 pub(super) const CHECKS: &[Check] = &[
-    must(
-        "S-160",
-        ALL,
-        "`prompts` is declared exactly when prompts are served.",
-        is_declared,
-    ),
+    must("S-160", ALL, "`prompts` is declared exactly when prompts are served.", is_declared),
     must(
         "S-161",
         MODERN,
@@ -21,18 +15,8 @@ pub(super) const CHECKS: &[Check] = &[
         prompts_do_not_vary,
     ),
     must("S-162", ALL, "A prompt can be had.", gets_prompt),
-    observed(
-        Level::Must,
-        "S-162",
-        ALL,
-        "Prompt messages hold well-formed content.",
-    ),
-    must(
-        "S-163",
-        ALL,
-        "Prompt arguments are validated.",
-        validates_prompts,
-    ),
+    observed(Level::Must, "S-162", ALL, "Prompt messages hold well-formed content."),
+    must("S-163", ALL, "Prompt arguments are validated.", validates_prompts),
     must(
         "S-164",
         SINCE_2025_03,
@@ -40,121 +24,13 @@ pub(super) const CHECKS: &[Check] = &[
         completions_declared,
     ),
     must("S-164", SINCE_2025_03, "Completion completes.", completes),
-    observed(
-        Level::Must,
-        "S-165",
-        ALL,
-        "A completion has at most 100 values.",
-    ),
-    must(
-        "S-166",
-        SINCE_2025_03,
-        "Completion refuses references to nothing.",
-        validates_completion,
-    ),
-    observed(
-        Level::Must,
-        "S-167",
-        ALL,
-        "Logs are sent only where `logging` is declared.",
-    ),
-    must(
-        "S-168",
-        MODERN,
-        "Without a log level in the request nothing is logged.",
-        logs_nothing_unasked,
-    ),
-    observed(
-        Level::Must,
-        "S-168",
-        MODERN,
-        "Logs are sent only to requests that asked.",
-    ),
-    must(
-        "S-169",
-        MODERN,
-        "The log level of the request is the threshold.",
-        respects_request_level,
-    ),
-    observed(
-        Level::Must,
-        "S-169",
-        MODERN,
-        "No log is below its request's level.",
-    ),
-    should(
-        "S-169",
-        MODERN,
-        "An unknown log level is refused.",
-        refuses_unknown_level,
-    ),
-    must(
-        "S-171",
-        LEGACY,
-        "All eight log levels are accepted.",
-        accepts_levels,
-    ),
-    must(
-        "S-171",
-        LEGACY,
-        "The level that was set is the threshold.",
-        respects_session_level,
-    ),
-    observed(
-        Level::Must,
-        "S-171",
-        LEGACY,
-        "No log is below the level that was set.",
-    ),
-    must(
-        "S-172",
-        MODERN,
-        "Cacheable results carry `ttlMs` and `cacheScope`.",
-        visits_cacheable,
-    ),
-    observed(
-        Level::Must,
-        "S-172",
-        MODERN,
-        "Every cacheable result carries valid hints.",
-    ),
-    observed(
-        Level::Must,
-        "S-173",
-        MODERN,
-        "Requests for input carry no caching hints.",
-    ),
-    must(
-        "S-174",
-        MODERN,
-        "All pages of a list have the same `cacheScope`.",
-        keeps_scope,
-    ),
-    should(
-        "S-176",
-        ALL,
-        "Progress is reported to those who ask.",
-        reports_progress,
-    ),
-    observed(Level::Must, "S-176", ALL, "Progress strictly rises."),
-    must(
-        "S-177",
-        ALL,
-        "Without a token there is no progress.",
-        reports_nothing_unasked,
-    ),
-    observed(
-        Level::Must,
-        "S-177",
-        ALL,
-        "Progress belongs to a request that is running.",
-    ),
-    should(
-        "S-178",
-        ALL,
-        "Cursors the server never gave are refused.",
-        refuses_cursors,
-    ),
+    observed(Level::Must, "S-165", ALL, "A completion has at most 100 values."),
+    must("S-166", SINCE_2025_03, "Completion refuses references to nothing.", validates_completion),
+    must("S-172", MODERN, "Cacheable results carry `ttlMs` and `cacheScope`.", visits_cacheable),
+    observed(Level::Must, "S-172", MODERN, "Every cacheable result carries valid hints."),
+    observed(Level::Must, "S-173", MODERN, "Requests for input carry no caching hints."),
+    must("S-174", MODERN, "All pages of a list have the same `cacheScope`.", keeps_scope),
+    should("S-178", ALL, "Cursors the server never gave are refused.", refuses_cursors),
 ];
 
 fn is_declared(ctx: &mut Ctx<'_>) -> Verdict {
@@ -170,9 +46,7 @@ fn gets_prompt(ctx: &mut Ctx<'_>) -> Verdict {
     let prompt = told(&ctx.profile()?.prompt, "prompt")?;
     let result = ctx.client()?.result("prompts/get", prompt.params())?;
     let messages = result["messages"].as_array().cloned().unwrap_or_default();
-    ensure(!messages.is_empty(), || {
-        format!("a prompt without messages: {result}")
-    })?;
+    ensure(!messages.is_empty(), || format!("a prompt without messages: {result}"))?;
     let odd = messages.iter().find(|message| {
         !["user", "assistant"].contains(&message["role"].as_str().unwrap_or_default())
     });
@@ -199,17 +73,13 @@ fn completions_declared(ctx: &mut Ctx<'_>) -> Verdict {
     let declared = ctx.need("completions").is_ok();
     let answer = ctx.client()?.call("completion/complete", params)?;
     let unknown = answer["error"]["code"] == -32601;
-    ensure(declared != unknown, || {
-        format!("declared: {declared}, yet answered {answer}")
-    })
+    ensure(declared != unknown, || format!("declared: {declared}, yet answered {answer}"))
 }
 
 fn completes(ctx: &mut Ctx<'_>) -> Verdict {
     ctx.need("completions")?;
     let params = told(&ctx.profile()?.completion, "completion")?;
-    let result = ctx
-        .client()?
-        .result("completion/complete", params.clone())?;
+    let result = ctx.client()?.result("completion/complete", params.clone())?;
     let values = result["completion"]["values"].as_array();
     let valid =
         values.is_some_and(|values| !values.is_empty() && values.iter().all(Value::is_string));
@@ -228,78 +98,9 @@ fn validates_completion(ctx: &mut Ctx<'_>) -> Verdict {
     for reference in references {
         let params = json!({"ref": reference, "argument": argument});
         let answer = client.call_oddly("completion/complete", params)?;
-        ensure(answer["error"]["code"] == -32602, || {
-            format!("{reference} was answered {answer}")
-        })?;
+        ensure(answer["error"]["code"] == -32602, || format!("{reference} was answered {answer}"))?;
     }
     Ok(())
-}
-
-fn logs_nothing_unasked(ctx: &mut Ctx<'_>) -> Verdict {
-    logs_during_call(ctx, json!({}))
-        .and_then(|logs| ensure(logs.is_empty(), || format!("nobody asked for {logs:?}")))
-}
-
-fn respects_request_level(ctx: &mut Ctx<'_>) -> Verdict {
-    ctx.need("logging")?;
-    let level = told(&ctx.profile()?.log_level, "log_level")?;
-    let logs = logs_during_call(ctx, json!({ LOG_LEVEL: level }))?;
-    ensure(!logs.is_empty(), || format!("no log came at level {level}"))?;
-    let logs = logs_during_call(ctx, json!({ LOG_LEVEL: "emergency" }))?;
-    ensure(logs.is_empty(), || format!("below emergency: {logs:?}"))
-}
-
-fn refuses_unknown_level(ctx: &mut Ctx<'_>) -> Verdict {
-    ctx.need("logging")?;
-    let quick = told(&ctx.profile()?.quick_call, "quick_call")?;
-    let client = ctx.client()?;
-    let params = quick.params_with(json!({ LOG_LEVEL: "loud" }));
-    let answer = client.call_oddly("tools/call", params)?;
-    ensure(answer["error"]["code"] == -32602, || {
-        format!("answered {answer}")
-    })
-}
-
-fn accepts_levels(ctx: &mut Ctx<'_>) -> Verdict {
-    ctx.need("logging")?;
-    let mut client = ctx.fresh()?;
-    for level in LEVELS {
-        let result = client.result("logging/setLevel", json!({ "level": level }))?;
-        ensure(result == json!({}), || {
-            format!("{level} was answered {result}")
-        })?;
-    }
-    Ok(())
-}
-
-fn respects_session_level(ctx: &mut Ctx<'_>) -> Verdict {
-    ctx.need("logging")?;
-    let profile = ctx.profile()?;
-    let slow = told(&profile.slow_call, "slow_call")?;
-    let level = told(&profile.log_level, "log_level")?;
-    let mut client = ctx.fresh()?;
-    for (level, expected) in [(level.as_str(), true), ("emergency", false)] {
-        client.result("logging/setLevel", json!({ "level": level }))?;
-        client.take_inbox();
-        client.result("tools/call", slow.params())?;
-        client.barrier()?;
-        let heard = client.take(|message| message["method"] == "notifications/message");
-        ensure(heard.is_some() == expected, || {
-            format!("at level {level}: {heard:?}")
-        })?;
-    }
-    Ok(())
-}
-
-fn logs_during_call(ctx: &mut Ctx<'_>, meta: Value) -> Result<Vec<Value>, Outcome> {
-    let slow = told(&ctx.profile()?.slow_call, "slow_call")?;
-    let client = ctx.client()?;
-    client.result("tools/call", slow.params_with(meta))?;
-    client.barrier()?;
-    let heard = client.take_inbox().into_iter();
-    Ok(heard
-        .filter(|message| message["method"] == "notifications/message")
-        .collect())
 }
 
 /// The hints themselves are judged by the watching; here every such method is called once.
@@ -312,22 +113,14 @@ fn visits_cacheable(ctx: &mut Ctx<'_>) -> Verdict {
             results.push(client.result(method, Value::Null)?);
         }
     }
-    let readable = ctx
-        .profile()
-        .ok()
-        .and_then(|profile| profile.readable.clone());
+    let readable = ctx.profile().ok().and_then(|profile| profile.readable.clone());
     if let Some(uri) = readable {
-        results.push(
-            ctx.client()?
-                .result("resources/read", json!({ "uri": uri }))?,
-        );
+        results.push(ctx.client()?.result("resources/read", json!({ "uri": uri }))?);
     }
     let bare = results
         .iter()
         .find(|result| result.get("ttlMs").is_none() || result.get("cacheScope").is_none());
-    ensure(bare.is_none(), || {
-        format!("no hints in {}", bare.cloned().unwrap_or_default())
-    })
+    ensure(bare.is_none(), || format!("no hints in {}", bare.cloned().unwrap_or_default()))
 }
 
 /// The list methods and the capability each belongs to.
@@ -355,39 +148,12 @@ fn keeps_scope(ctx: &mut Ctx<'_>) -> Verdict {
             })?;
         }
     }
-    if paged {
-        Ok(())
-    } else {
-        Err(skip("no list has a second page"))
-    }
-}
-
-fn reports_progress(ctx: &mut Ctx<'_>) -> Verdict {
-    let heard = progress_during_call(ctx, json!({"progressToken": 4711}))?;
-    ensure(!heard.is_empty(), || "no progress was reported".to_owned())
-}
-
-fn reports_nothing_unasked(ctx: &mut Ctx<'_>) -> Verdict {
-    let heard = progress_during_call(ctx, json!({}))?;
-    ensure(heard.is_empty(), || format!("nobody asked for {heard:?}"))
-}
-
-fn progress_during_call(ctx: &mut Ctx<'_>, meta: Value) -> Result<Vec<Value>, Outcome> {
-    let slow = told(&ctx.profile()?.slow_call, "slow_call")?;
-    let client = ctx.client()?;
-    client.result("tools/call", slow.params_with(meta))?;
-    client.barrier()?;
-    let heard = client.take_inbox().into_iter();
-    Ok(heard
-        .filter(|message| message["method"] == "notifications/progress")
-        .collect())
+    if paged { Ok(()) } else { Err(skip("no list has a second page")) }
 }
 
 fn refuses_cursors(ctx: &mut Ctx<'_>) -> Verdict {
     let capabilities = ctx.capabilities()?;
-    let served = LISTS
-        .into_iter()
-        .filter(|(capability, _)| capabilities.get(capability).is_some());
+    let served = LISTS.into_iter().filter(|(capability, _)| capabilities.get(capability).is_some());
     let served: Vec<_> = served.collect();
     if served.is_empty() {
         return Err(skip("the server has no lists"));
@@ -400,9 +166,7 @@ fn refuses_cursors(ctx: &mut Ctx<'_>) -> Verdict {
         // A list is stable: asked twice in a row, it is the same.
         let (first, again) = (list(ctx.client()?, method)?, list(ctx.client()?, method)?);
         if first != again {
-            return Err(fail(format!(
-                "{method} changes from one request to the next"
-            )));
+            return Err(fail(format!("{method} changes from one request to the next")));
         }
     }
     Ok(())

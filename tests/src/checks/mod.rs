@@ -13,6 +13,9 @@ mod subscriptions;
 mod tools;
 mod resources;
 mod misc;
+mod asks;
+mod replays;
+mod notices;
 mod flow;
 
 use crate::case;
@@ -23,12 +26,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 /// Reported for every revision that is asked for.
-pub(crate) const CLAIM: Check = observed(
-    Level::Must,
-    "R-001",
-    revision::ALL,
-    "The server serves this revision.",
-);
+pub(crate) const CLAIM: Check =
+    observed(Level::Must, "R-001", revision::ALL, "The server serves this revision.");
 
 /// Every check there is, in the order in which they run.
 pub(crate) fn all() -> Result<impl Iterator<Item = Check>> {
@@ -41,11 +40,12 @@ pub(crate) fn all() -> Result<impl Iterator<Item = Check>> {
         tools::CHECKS,
         resources::CHECKS,
         misc::CHECKS,
+        asks::CHECKS,
+        replays::CHECKS,
+        notices::CHECKS,
     ];
     let active = sections.into_iter().flatten().copied();
-    Ok(active
-        .chain(case::checks()?)
-        .chain(flow::CHECKS.iter().copied()))
+    Ok(active.chain(case::checks()?).chain(flow::CHECKS.iter().copied()))
 }
 
 /// A binding requirement that is provoked.
@@ -55,13 +55,7 @@ const fn must(
     title: &'static str,
     run: fn(&mut Ctx<'_>) -> Verdict,
 ) -> Check {
-    Check {
-        id,
-        level: Level::Must,
-        revisions,
-        title,
-        run: Run::Active(run),
-    }
+    Check { id, level: Level::Must, revisions, title, run: Run::Active(run) }
 }
 
 /// A recommendation that is provoked.
@@ -71,13 +65,7 @@ const fn should(
     title: &'static str,
     run: fn(&mut Ctx<'_>) -> Verdict,
 ) -> Check {
-    Check {
-        id,
-        level: Level::Should,
-        revisions,
-        title,
-        run: Run::Active(run),
-    }
+    Check { id, level: Level::Should, revisions, title, run: Run::Active(run) }
 }
 
 /// A requirement every message is held to.
@@ -87,13 +75,7 @@ const fn observed(
     revisions: &'static [Revision],
     title: &'static str,
 ) -> Check {
-    Check {
-        id,
-        level,
-        revisions,
-        title,
-        run: Run::Observed,
-    }
+    Check { id, level, revisions, title, run: Run::Observed }
 }
 
 /// The items of a list method, over all pages.
@@ -129,9 +111,7 @@ fn declared_iff_served(ctx: &mut Ctx<'_>, capability: &str, method: &str) -> Ver
         return Ok(());
     }
     client.refusal(method, Value::Null, &[-32601])?;
-    Err(skip(format!(
-        "`{capability}` is neither declared nor served"
-    )))
+    Err(skip(format!("`{capability}` is neither declared nor served")))
 }
 
 /// Holds if a list is the same on two connections, and again after other traffic.
@@ -142,9 +122,7 @@ fn same_everywhere(ctx: &mut Ctx<'_>, capability: &str, methods: &[&str]) -> Ver
         let second = list(&mut ctx.fresh()?, method)?;
         let again = list(ctx.client()?, method)?;
         if first != second || first != again {
-            return Err(fail(format!(
-                "{method} varies between connections or with time"
-            )));
+            return Err(fail(format!("{method} varies between connections or with time")));
         }
     }
     Ok(())

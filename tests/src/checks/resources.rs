@@ -7,68 +7,23 @@ use crate::revision::{ALL, LEGACY, MODERN, SINCE_2025_06};
 use serde_json::{Value, json};
 
 pub(super) const CHECKS: &[Check] = &[
-    must(
-        "S-150",
-        ALL,
-        "`resources` is declared exactly when resources are served.",
-        is_declared,
-    ),
-    must(
-        "S-150",
-        ALL,
-        "A listed resource can be read.",
-        reads_what_it_lists,
-    ),
-    must(
-        "S-151",
-        MODERN,
-        "`resources/list` depends on nothing but the request.",
-        does_not_vary,
-    ),
-    must(
-        "S-152",
-        MODERN,
-        "A missing resource is an invalid parameter.",
-        refuses_missing,
-    ),
-    should(
-        "S-153",
-        LEGACY,
-        "A missing resource has its own code.",
-        refuses_missing,
-    ),
-    must(
-        "S-154",
-        MODERN,
-        "A missing resource has no empty contents.",
-        invents_nothing,
-    ),
+    must("S-150", ALL, "`resources` is declared exactly when resources are served.", is_declared),
+    must("S-150", ALL, "A listed resource can be read.", reads_what_it_lists),
+    must("S-151", MODERN, "`resources/list` depends on nothing but the request.", does_not_vary),
+    must("S-152", MODERN, "A missing resource is an invalid parameter.", refuses_missing),
+    should("S-153", LEGACY, "A missing resource has its own code.", refuses_missing),
+    must("S-154", MODERN, "A missing resource has no empty contents.", invents_nothing),
     must("S-155", ALL, "Every uri is validated.", validates_uris),
     observed(Level::Must, "S-156", ALL, "Binary contents are base64."),
-    must(
-        "S-157",
-        MODERN,
-        "File uris do not lead out of what is served.",
-        stays_inside,
-    ),
-    must(
-        "S-158",
-        SINCE_2025_06,
-        "Listed uris follow RFC 3986.",
-        lists_valid_uris,
-    ),
+    must("S-157", MODERN, "File uris do not lead out of what is served.", stays_inside),
+    must("S-158", SINCE_2025_06, "Listed uris follow RFC 3986.", lists_valid_uris),
     must(
         "S-159",
         LEGACY,
         "Subscribers hear of changes until they unsubscribe.",
         notifies_subscribers,
     ),
-    observed(
-        Level::Must,
-        "S-159",
-        LEGACY,
-        "Only subscribed resources are reported.",
-    ),
+    observed(Level::Must, "S-159", LEGACY, "Only subscribed resources are reported."),
 ];
 
 fn is_declared(ctx: &mut Ctx<'_>) -> Verdict {
@@ -78,71 +33,40 @@ fn is_declared(ctx: &mut Ctx<'_>) -> Verdict {
 fn reads_what_it_lists(ctx: &mut Ctx<'_>) -> Verdict {
     ctx.need("resources")?;
     let listed = list(ctx.client()?, "resources/list")?;
-    let listed = listed
-        .first()
-        .and_then(|resource| resource["uri"].as_str())
-        .map(str::to_owned);
-    let told = ctx
-        .profile()
-        .ok()
-        .and_then(|profile| profile.readable.clone());
-    let uri = told
-        .or(listed)
-        .ok_or_else(|| skip("no resource is listed"))?;
-    let result = ctx
-        .client()?
-        .result("resources/read", json!({ "uri": uri }))?;
+    let listed = listed.first().and_then(|resource| resource["uri"].as_str()).map(str::to_owned);
+    let told = ctx.profile().ok().and_then(|profile| profile.readable.clone());
+    let uri = told.or(listed).ok_or_else(|| skip("no resource is listed"))?;
+    let result = ctx.client()?.result("resources/read", json!({ "uri": uri }))?;
     let contents = result["contents"].as_array().cloned().unwrap_or_default();
-    ensure(!contents.is_empty(), || {
-        format!("{uri} has no contents: {result}")
-    })?;
+    ensure(!contents.is_empty(), || format!("{uri} has no contents: {result}"))?;
     let odd = contents.iter().find(|content| {
         content["uri"].as_str().is_none()
             || content["text"].is_string() == content["blob"].is_string()
     });
-    ensure(odd.is_none(), || {
-        format!("contents need a uri and either text or blob: {result}")
-    })
+    ensure(odd.is_none(), || format!("contents need a uri and either text or blob: {result}"))
 }
 
 fn does_not_vary(ctx: &mut Ctx<'_>) -> Verdict {
-    same_everywhere(
-        ctx,
-        "resources",
-        &["resources/list", "resources/templates/list"],
-    )
+    same_everywhere(ctx, "resources", &["resources/list", "resources/templates/list"])
 }
 
 fn refuses_missing(ctx: &mut Ctx<'_>) -> Verdict {
-    let code = if ctx.revision.is_modern() {
-        -32602
-    } else {
-        -32002
-    };
+    let code = if ctx.revision.is_modern() { -32602 } else { -32002 };
     let (uri, answer) = read_missing(ctx)?;
     let right = answer["error"]["code"] == code && answer["error"]["data"]["uri"] == uri.as_str();
-    ensure(right, || {
-        format!("{uri} was answered {answer} instead of {code} with data.uri")
-    })
+    ensure(right, || format!("{uri} was answered {answer} instead of {code} with data.uri"))
 }
 
 fn invents_nothing(ctx: &mut Ctx<'_>) -> Verdict {
     let (uri, answer) = read_missing(ctx)?;
-    ensure(answer.get("result").is_none(), || {
-        format!("{uri} was answered {answer}")
-    })
+    ensure(answer.get("result").is_none(), || format!("{uri} was answered {answer}"))
 }
 
 fn read_missing(ctx: &mut Ctx<'_>) -> Result<(String, Value), Outcome> {
     ctx.need("resources")?;
-    let told = ctx
-        .profile()
-        .ok()
-        .and_then(|profile| profile.missing.clone());
+    let told = ctx.profile().ok().and_then(|profile| profile.missing.clone());
     let uri = told.unwrap_or_else(|| "conformance-nowhere://missing".to_owned());
-    let answer = ctx
-        .client()?
-        .call("resources/read", json!({ "uri": uri }))?;
+    let answer = ctx.client()?.call("resources/read", json!({ "uri": uri }))?;
     Ok((uri, answer))
 }
 
@@ -163,9 +87,7 @@ fn validates_uris(ctx: &mut Ctx<'_>) -> Verdict {
     ];
     for uri in odd {
         let answer = client.call_oddly("resources/read", json!({ "uri": uri }))?;
-        ensure(answer.get("error").is_some(), || {
-            format!("\"{uri}\" was answered {answer}")
-        })?;
+        ensure(answer.get("error").is_some(), || format!("\"{uri}\" was answered {answer}"))?;
     }
     client.barrier()
 }
@@ -191,9 +113,7 @@ fn stays_inside(ctx: &mut Ctx<'_>) -> Verdict {
     ];
     for uri in escapes {
         let answer = client.call("resources/read", json!({ "uri": uri }))?;
-        ensure(answer.get("error").is_some(), || {
-            format!("{uri} was answered {answer}")
-        })?;
+        ensure(answer.get("error").is_some(), || format!("{uri} was answered {answer}"))?;
     }
     Ok(())
 }
@@ -208,9 +128,7 @@ fn lists_valid_uris(ctx: &mut Ctx<'_>) -> Verdict {
     if listed.is_empty() {
         return Err(skip("no resource is listed"));
     }
-    let odd = listed
-        .iter()
-        .find(|resource| !is_uri.is_valid(&resource["uri"]));
+    let odd = listed.iter().find(|resource| !is_uri.is_valid(&resource["uri"]));
     ensure(odd.is_none(), || format!("no uri: {odd:?}"))
 }
 
@@ -224,9 +142,7 @@ fn notifies_subscribers(ctx: &mut Ctx<'_>) -> Verdict {
     client.result("resources/subscribe", json!({ "uri": uri }))?;
     client.result("tools/call", change.params())?;
     client.linger(|inbox| inbox.iter().any(update));
-    let heard = client
-        .take(update)
-        .ok_or_else(|| fail("no update came after a change"))?;
+    let heard = client.take(update).ok_or_else(|| fail("no update came after a change"))?;
     ensure(heard["params"]["uri"] == uri.as_str(), || {
         format!("{heard} is about another resource")
     })?;
@@ -235,7 +151,5 @@ fn notifies_subscribers(ctx: &mut Ctx<'_>) -> Verdict {
     client.result("tools/call", change.params())?;
     client.barrier()?;
     let late = client.take(update);
-    ensure(late.is_none(), || {
-        format!("{} came after unsubscribing", late.unwrap_or_default())
-    })
+    ensure(late.is_none(), || format!("{} came after unsubscribing", late.unwrap_or_default()))
 }

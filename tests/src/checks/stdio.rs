@@ -10,40 +10,15 @@ use std::time::Duration;
 
 pub(super) const CHECKS: &[Check] = &[
     observed(Level::Must, "S-070", ALL, "One message fills one line."),
-    observed(
-        Level::Must,
-        "S-071",
-        ALL,
-        "stdout carries nothing but messages.",
-    ),
-    must(
-        "S-072",
-        MODERN,
-        "After a cancellation nothing more is sent for that id.",
-        falls_silent,
-    ),
-    observed(
-        Level::Must,
-        "S-073",
-        MODERN,
-        "The server cancels nothing but listen streams.",
-    ),
-    should(
-        "S-075",
-        ALL,
-        "The server exits promptly when stdin closes.",
-        exits_at_eof,
-    ),
-    should(
-        "S-075",
-        ALL,
-        "The server exits with status 0 when stdin closes.",
-        exits_cleanly,
-    ),
+    observed(Level::Must, "S-071", ALL, "stdout carries nothing but messages."),
+    must("S-072", MODERN, "After a cancellation nothing more is sent for that id.", falls_silent),
+    observed(Level::Must, "S-073", MODERN, "The server cancels nothing but listen streams."),
+    should("S-075", ALL, "The server exits promptly when stdin closes.", exits_at_eof),
+    should("S-075", ALL, "The server exits with status 0 when stdin closes.", exits_cleanly),
 ];
 
-/// "Promptly" for a process that only has to notice; interpreters need most of it.
-const EXIT_PATIENCE: Duration = Duration::from_secs(5);
+/// "Promptly" for a process that only has to notice; the slowest interpreters need half a second.
+const EXIT_PATIENCE: Duration = Duration::from_secs(3);
 
 fn falls_silent(ctx: &mut Ctx<'_>) -> Verdict {
     let slow = told(&ctx.profile()?.slow_call, "slow_call")?;
@@ -51,13 +26,8 @@ fn falls_silent(ctx: &mut Ctx<'_>) -> Verdict {
     let token = json!("to-be-cancelled");
     let params = slow.params_with(json!({ "progressToken": token }));
     let id = client.request("tools/call", params);
-    client.wait_for("progress", |message| {
-        message["params"]["progressToken"] == token
-    })?;
-    client.notify(
-        "notifications/cancelled",
-        json!({"requestId": id, "reason": "a test"}),
-    );
+    client.wait_for("progress", |message| message["params"]["progressToken"] == token)?;
+    client.notify("notifications/cancelled", json!({"requestId": id, "reason": "a test"}));
     client.barrier()?;
     client.take_inbox();
     // A second call of the same length ends after the first would have.
@@ -66,27 +36,20 @@ fn falls_silent(ctx: &mut Ctx<'_>) -> Verdict {
         .take_inbox()
         .into_iter()
         .find(|message| is_answer(message, &id) || message["params"]["progressToken"] == token);
-    ensure(late.is_none(), || {
-        format!("{} came after the cancellation", late.unwrap_or_default())
-    })
+    ensure(late.is_none(), || format!("{} came after the cancellation", late.unwrap_or_default()))
 }
 
 fn exits_at_eof(ctx: &mut Ctx<'_>) -> Verdict {
     let ending = ctx.fresh()?.finish(EXIT_PATIENCE);
-    ensure(ending.status.is_some(), || {
-        format!("still running after {:?}", ending.took)
-    })
+    ensure(ending.status.is_some(), || format!("still running after {:?}", ending.took))
 }
 
 fn exits_cleanly(ctx: &mut Ctx<'_>) -> Verdict {
-    let silent = ctx.unopened()?.finish(EXIT_PATIENCE);
-    let mut client = ctx.fresh()?;
-    client.request(client.revision.harmless_method(), Value::Null);
-    let used = client.finish(EXIT_PATIENCE);
-    for (ending, when) in [
-        (silent, "before anything was said"),
-        (used, "after a request"),
-    ] {
+    let mut used = ctx.fresh()?;
+    used.request(used.revision.harmless_method(), Value::Null);
+    let occasions = [(ctx.unopened()?, "before anything was said"), (used, "after a request")];
+    for (mut client, when) in occasions {
+        let ending = client.finish(EXIT_PATIENCE);
         let success = ending.status.is_some_and(|status| status.success());
         ensure(success, || format!("{when}: {:?}", ending.status))?;
     }

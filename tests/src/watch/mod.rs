@@ -32,6 +32,8 @@ pub struct Watch {
     server_ids: HashSet<String>,
     subscribed: HashSet<String>,
     session_capabilities: Option<Value>,
+    /// What this client declared in `initialize`.
+    client_capabilities: Value,
     session_level: Option<usize>,
     discovered_capabilities: Option<Value>,
     sent_unreadable: bool,
@@ -72,6 +74,7 @@ impl Watch {
             server_ids: HashSet::new(),
             subscribed: HashSet::new(),
             session_capabilities: None,
+            client_capabilities: Value::Null,
             session_level: None,
             discovered_capabilities: None,
             sent_unreadable: false,
@@ -92,8 +95,7 @@ impl Watch {
         if let Some(schemas) = &self.schemas {
             self.findings.judged("W-002");
             if let Err(fault) = schemas.check_call(revision, message) {
-                self.findings
-                    .fault("W-002", format!("{fault}: {}", shown_value(message)));
+                self.findings.fault("W-002", format!("{fault}: {}", shown_value(message)));
             }
         }
         self.register(message);
@@ -105,10 +107,7 @@ impl Watch {
             self.sent_unreadable(bytes);
             return;
         }
-        for line in bytes
-            .split(|&byte| byte == b'\n')
-            .filter(|line| !line.is_empty())
-        {
+        for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
             match serde_json::from_slice(line) {
                 Ok(Value::Array(batch)) => batch.iter().for_each(|message| self.register(message)),
@@ -135,7 +134,8 @@ impl Watch {
                 return Vec::new();
             }
         };
-        for id in ["S-001", "S-070", "S-071"] {
+        // The last three forbid something altogether, so any message is an occasion to break them.
+        for id in ["S-001", "S-070", "S-071", "S-037", "S-061", "S-073"] {
             self.findings.judged(id);
         }
         for message in &messages {
@@ -151,6 +151,9 @@ impl Watch {
     }
 
     fn judge(&mut self, message: &Value) {
+        if shape::has_meta(message) {
+            self.findings.judged("S-018");
+        }
         for (id, fault) in shape::faults(message) {
             self.fault(id, fault, message);
         }
@@ -186,22 +189,14 @@ impl Watch {
         let Some(asked) = self.asked.get_mut(&key) else {
             let idless_error = message["id"].is_null() && message.get("error").is_some();
             if !idless_error && !unreadable {
-                self.fault(
-                    "S-002",
-                    "answers an id that was never sent".to_owned(),
-                    message,
-                );
+                self.fault("S-002", "answers an id that was never sent".to_owned(), message);
             }
             self.judge_answer_schema(self.revision, "", message);
             return;
         };
         let (revision, method) = (asked.revision, asked.method.clone());
         if asked.owed == 0 && !unreadable {
-            self.fault(
-                "S-002",
-                "answers the same request again".to_owned(),
-                message,
-            );
+            self.fault("S-002", "answers the same request again".to_owned(), message);
         } else {
             asked.owed = asked.owed.saturating_sub(1);
         }
@@ -215,14 +210,10 @@ impl Watch {
     fn judge_answer_schema(&mut self, revision: Revision, method: &str, message: &Value) {
         let Some(schemas) = &self.schemas else { return };
         self.findings.judged("W-001");
-        let negotiated = message["result"]["protocolVersion"]
-            .as_str()
-            .and_then(Revision::from_date);
-        let revision = if method == "initialize" {
-            negotiated.unwrap_or(revision)
-        } else {
-            revision
-        };
+        let negotiated =
+            message["result"]["protocolVersion"].as_str().and_then(Revision::from_date);
+        let revision =
+            if method == "initialize" { negotiated.unwrap_or(revision) } else { revision };
         if let Err(fault) = schemas.check_response(revision, method, message) {
             self.fault("W-001", fault, message);
         }
@@ -233,11 +224,7 @@ impl Watch {
         let Some(asked) = self.asked.get(key) else {
             return;
         };
-        if let Some(token) = asked
-            .token
-            .as_ref()
-            .and_then(|token| self.tokens.get_mut(token))
-        {
+        if let Some(token) = asked.token.as_ref().and_then(|token| self.tokens.get_mut(token)) {
             token.open = asked.owed > 0;
         }
         if message.get("result").is_none() {
@@ -264,26 +251,17 @@ impl Watch {
         if message["id"].is_null() || is_response {
             return;
         }
+        if method == "initialize" {
+            self.client_capabilities = params["capabilities"].clone();
+        }
         let key = key_of(&message["id"]);
         let token = params["_meta"].get("progressToken").map(key_of);
         if let Some(token) = &token {
-            self.tokens.insert(
-                token.clone(),
-                Token {
-                    last: f64::NEG_INFINITY,
-                    open: true,
-                },
-            );
+            self.tokens.insert(token.clone(), Token { last: f64::NEG_INFINITY, open: true });
         }
         if method == "subscriptions/listen" {
             let filter = params["notifications"].clone();
-            self.listens.insert(
-                key.clone(),
-                Listen {
-                    filter,
-                    acknowledged: false,
-                },
-            );
+            self.listens.insert(key.clone(), Listen { filter, acknowledged: false });
         }
         let owed = self.asked.get(&key).map_or(0, |asked| asked.owed) + 1;
         let argument = params["uri"].as_str().or(params["level"].as_str());
@@ -305,9 +283,7 @@ impl Watch {
         if !self.revision.is_modern() {
             return self.revision;
         }
-        let claims = message["params"]["_meta"]
-            .get(revision::PROTOCOL_VERSION)
-            .is_some();
+        let claims = message["params"]["_meta"].get(revision::PROTOCOL_VERSION).is_some();
         let is_call = message.get("id").is_some();
         match message["method"].as_str() {
             _ if claims => Revision::V2026_07_28,
@@ -318,8 +294,7 @@ impl Watch {
     }
 
     fn fault(&self, id: &'static str, fault: String, message: &Value) {
-        self.findings
-            .fault(id, format!("{fault}: {}", shown_value(message)));
+        self.findings.fault(id, format!("{fault}: {}", shown_value(message)));
     }
 }
 
@@ -345,13 +320,5 @@ fn rank(level: &str) -> Option<usize> {
 }
 
 /// All log levels, least severe first.
-pub const LEVELS: [&str; 8] = [
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-];
+pub const LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];

@@ -7,13 +7,8 @@ use serde_json::{Map, Value};
 type Faults = Vec<(&'static str, String)>;
 
 /// Values that belong to the server's own domain, where the protocol's words mean nothing.
-const OPAQUE_KEYS: &[&str] = &[
-    "structuredContent",
-    "data",
-    "arguments",
-    "inputSchema",
-    "outputSchema",
-];
+const OPAQUE_KEYS: &[&str] =
+    &["structuredContent", "data", "arguments", "inputSchema", "outputSchema"];
 /// The most values one completion may return.
 const COMPLETION_VALUES: usize = 100;
 const CACHEABLE: &[&str] = &[
@@ -32,10 +27,7 @@ pub(super) fn faults(
     message: &Value,
     findings: &Findings,
 ) -> Faults {
-    let mut rules = Rules {
-        findings,
-        faults: Faults::new(),
-    };
+    let mut rules = Rules { findings, faults: Faults::new() };
     if let Some(error) = message.get("error") {
         rules.error(revision, error);
     } else if let Some(result) = message.get("result") {
@@ -51,9 +43,7 @@ pub(super) fn walk(value: &Value, visit: &mut impl FnMut(&Map<String, Value>)) {
     match value {
         Value::Object(object) => {
             visit(object);
-            let open = object
-                .iter()
-                .filter(|(key, _)| !OPAQUE_KEYS.contains(&key.as_str()));
+            let open = object.iter().filter(|(key, _)| !OPAQUE_KEYS.contains(&key.as_str()));
             open.for_each(|(_, child)| walk(child, visit));
         }
         Value::Array(items) => items.iter().for_each(|item| walk(item, visit)),
@@ -82,14 +72,10 @@ impl Rules<'_> {
             return;
         }
         let retired = [-32002, -32042].contains(&code);
-        self.require("S-016", !retired, || {
-            format!("code {code} is gone from this revision")
-        });
+        self.require("S-016", !retired, || format!("code {code} is gone from this revision"));
         let defined = [-32020, -32021, -32022].contains(&code);
         let free = !(-32099..=-32000).contains(&code);
-        self.require("S-015", defined || free || retired, || {
-            format!("code {code} is reserved")
-        });
+        self.require("S-015", defined || free || retired, || format!("code {code} is reserved"));
     }
 
     /// `resultType` and the caching hints: required in the newest revision, unknown before.
@@ -103,9 +89,7 @@ impl Rules<'_> {
             return;
         }
         let kind = result["resultType"].as_str();
-        self.require("S-013", kind.is_some(), || {
-            "a result without `resultType`".to_owned()
-        });
+        self.require("S-013", kind.is_some(), || "a result without `resultType`".to_owned());
         let Some(kind) = kind else { return };
         let core = ["complete", "input_required"].contains(&kind);
         for id in ["S-014", "S-060"] {
@@ -115,9 +99,7 @@ impl Rules<'_> {
         }
         let hinted = result.get("ttlMs").is_some() || result.get("cacheScope").is_some();
         if kind == "input_required" {
-            self.require("S-173", !hinted, || {
-                "caching hints on input_required".to_owned()
-            });
+            self.require("S-173", !hinted, || "caching hints on input_required".to_owned());
         } else if CACHEABLE.contains(&method) {
             let scope = result["cacheScope"].as_str();
             let valid = result["ttlMs"].is_u64() && matches!(scope, Some("public" | "private"));
@@ -143,16 +125,12 @@ impl Rules<'_> {
             }
             "resources/read" => {
                 for blob in items(&result["contents"]).filter_map(|content| content.get("blob")) {
-                    self.require("S-156", is_base64(blob), || {
-                        "`blob` is not base64".to_owned()
-                    });
+                    self.require("S-156", is_base64(blob), || "`blob` is not base64".to_owned());
                 }
             }
             "completion/complete" => {
                 let count = items(&result["completion"]["values"]).count();
-                self.require("S-165", count <= COMPLETION_VALUES, || {
-                    format!("{count} values")
-                });
+                self.require("S-165", count <= COMPLETION_VALUES, || format!("{count} values"));
             }
             _ => {}
         }
@@ -162,9 +140,7 @@ impl Rules<'_> {
         if !matches!(revision, Revision::V2025_06_18 | Revision::V2025_11_25) {
             return;
         }
-        if let Some(structured) = result
-            .get("structuredContent")
-            .filter(|_| method == "tools/call")
+        if let Some(structured) = result.get("structuredContent").filter(|_| method == "tools/call")
         {
             self.require("S-145", structured.is_object(), || {
                 "`structuredContent` is not an object".to_owned()
@@ -172,10 +148,7 @@ impl Rules<'_> {
         }
         for tool in items(&result["tools"]).filter(|tool| tool.get("outputSchema").is_some()) {
             self.require("S-145", tool["outputSchema"]["type"] == "object", || {
-                format!(
-                    "the outputSchema of {} is not rooted in an object",
-                    tool["name"]
-                )
+                format!("the outputSchema of {} is not rooted in an object", tool["name"])
             });
         }
     }
@@ -205,15 +178,9 @@ fn block_fault(revision: Revision, block: &Value) -> Option<String> {
         }
         "resource" => {
             let held = resource["text"].is_string() || is_base64(&resource["blob"]);
-            (
-                resource["uri"].is_string() && held,
-                "an embedded resource without uri and content",
-            )
+            (resource["uri"].is_string() && held, "an embedded resource without uri and content")
         }
-        _ => (
-            block["uri"].is_string() && block["name"].is_string(),
-            "a link without uri and name",
-        ),
+        _ => (block["uri"].is_string() && block["name"].is_string(), "a link without uri and name"),
     };
     (!valid).then(|| what.to_owned())
 }
@@ -240,13 +207,7 @@ mod tests {
 
     #[test]
     fn base64() {
-        let table = [
-            ("", true),
-            ("QQ==", true),
-            ("QUI=", true),
-            ("QUJD", true),
-            ("QQ", false),
-        ];
+        let table = [("", true), ("QQ==", true), ("QUI=", true), ("QUJD", true), ("QQ", false)];
         for (text, valid) in table.into_iter().chain([("QQ-_", false), ("Q===", false)]) {
             assert_eq!(is_base64(&json!(text)), valid, "{text}");
         }
@@ -263,11 +224,7 @@ mod tests {
             (Revision::V2025_06_18, &link, true),
         ];
         for (revision, block, valid) in table {
-            assert_eq!(
-                block_fault(revision, block).is_none(),
-                valid,
-                "{revision} {block}"
-            );
+            assert_eq!(block_fault(revision, block).is_none(), valid, "{revision} {block}");
         }
     }
 
@@ -284,12 +241,7 @@ mod tests {
         ];
         for (code, expected) in table {
             let message = json!({"error": {"code": code, "message": "m"}});
-            let faults = faults(
-                Revision::V2026_07_28,
-                "ping",
-                &message,
-                &Findings::default(),
-            );
+            let faults = faults(Revision::V2026_07_28, "ping", &message, &Findings::default());
             let ids: Vec<_> = faults.into_iter().map(|(id, _)| id).collect();
             assert_eq!(ids, *expected, "{code}");
         }

@@ -12,16 +12,11 @@ pub(super) fn parse(line: &[u8]) -> Result<Value, Faults> {
         return Err(vec![("S-001", fault.clone()), ("S-071", fault)]);
     };
     serde_json::from_str(text).map_err(|error| {
-        let mut faults = vec![(
-            "S-071",
-            format!("stdout carries a line that is not JSON ({error})"),
-        )];
+        let mut faults =
+            vec![("S-071", format!("stdout carries a line that is not JSON ({error})"))];
         let fragment = text.trim_start().starts_with(['{', '[', '}', ']']);
         if text.trim().is_empty() || error.is_eof() || fragment {
-            faults.push((
-                "S-070",
-                "a message does not fill exactly one line".to_owned(),
-            ));
+            faults.push(("S-070", "a message does not fill exactly one line".to_owned()));
         }
         faults
     })
@@ -31,10 +26,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Value, Faults> {
 pub(super) fn faults(message: &Value) -> Faults {
     let mut faults = Faults::new();
     if !message.is_object() {
-        return vec![(
-            "S-071",
-            "not a JSON-RPC message of this revision".to_owned(),
-        )];
+        return vec![("S-071", "not a JSON-RPC message of this revision".to_owned())];
     }
     if message["jsonrpc"] != "2.0" {
         faults.push(("S-001", "`jsonrpc` is not \"2.0\"".to_owned()));
@@ -45,24 +37,25 @@ pub(super) fn faults(message: &Value) -> Faults {
             if method.starts_with("notifications/") && message.get("id").is_some() {
                 faults.push(("S-007", "a notification carries an id".to_owned()));
             }
-            if message
-                .get("params")
-                .is_some_and(|params| !params.is_object())
-            {
+            if message.get("params").is_some_and(|params| !params.is_object()) {
                 faults.push(("S-071", "`params` is not an object".to_owned()));
             }
         }
         Some(_) => faults.push(("S-071", "`method` is not a string".to_owned())),
         None if result.is_none() && error.is_none() => {
-            faults.push((
-                "S-071",
-                "neither request, notification nor response".to_owned(),
-            ));
+            faults.push(("S-071", "neither request, notification nor response".to_owned()));
         }
         None => faults.extend(response_faults(result, error)),
     }
     meta_faults(message, &mut faults);
     faults
+}
+
+/// True when the message holds `_meta` anywhere.
+pub(super) fn has_meta(message: &Value) -> bool {
+    let mut found = false;
+    walk(message, &mut |object| found |= object.contains_key("_meta"));
+    found
 }
 
 fn response_faults(result: Option<&Value>, error: Option<&Value>) -> Faults {
@@ -74,10 +67,7 @@ fn response_faults(result: Option<&Value>, error: Option<&Value>) -> Faults {
         faults.push(("S-003", "`result` is not an object".to_owned()));
     }
     if error.is_some_and(|error| !error["code"].is_i64() || !error["message"].is_string()) {
-        faults.push((
-            "S-003",
-            "`error` lacks an integer code or a message".to_owned(),
-        ));
+        faults.push(("S-003", "`error` lacks an integer code or a message".to_owned()));
     }
     faults
 }
@@ -92,10 +82,7 @@ fn meta_faults(message: &Value, faults: &mut Faults) {
                 faults.push(("S-018", format!("`_meta` key \"{key}\" {fault}")));
             }
             if key == "traceparent" && !value.as_str().is_some_and(is_traceparent) {
-                faults.push((
-                    "S-019",
-                    format!("traceparent {value} is not W3C trace context"),
-                ));
+                faults.push(("S-019", format!("traceparent {value} is not W3C trace context")));
             }
         }
     });
@@ -125,9 +112,8 @@ fn key_fault(key: &str) -> Option<&'static str> {
     if !labels.iter().all(|label| is_label(label)) {
         return Some("has a malformed prefix");
     }
-    let reserved = labels
-        .get(1)
-        .is_some_and(|label| ["modelcontextprotocol", "mcp"].contains(label));
+    let reserved =
+        labels.get(1).is_some_and(|label| ["modelcontextprotocol", "mcp"].contains(label));
     (reserved && !DEFINED_KEYS.contains(&name)).then_some("is not one the specification defines")
 }
 
@@ -160,14 +146,8 @@ mod tests {
         let table = [
             ("progressToken", None),
             ("io.modelcontextprotocol/serverInfo", None),
-            (
-                "io.modelcontextprotocol/homemade",
-                Some("is not one the specification defines"),
-            ),
-            (
-                "tools.mcp.com/anything",
-                Some("is not one the specification defines"),
-            ),
+            ("io.modelcontextprotocol/homemade", Some("is not one the specification defines")),
+            ("tools.mcp.com/anything", Some("is not one the specification defines")),
             ("com.example/own_key.v1", None),
             ("com.example/", None),
             ("1com.example/x", Some("has a malformed prefix")),

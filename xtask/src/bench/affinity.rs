@@ -15,14 +15,8 @@ impl OneCore {
     pub(crate) fn shared_with(server: u32) -> Option<Self> {
         let allowed = allowed_cores()?;
         let first: String = allowed.chars().take_while(char::is_ascii_digit).collect();
-        let both = Self {
-            pids: [std::process::id(), server],
-            allowed,
-        };
-        both.pids
-            .iter()
-            .all(|pid| set(*pid, &first))
-            .then_some(both)
+        let both = Self { pids: [std::process::id(), server], allowed };
+        both.pids.iter().all(|pid| set(*pid, &first)).then_some(both)
     }
 }
 
@@ -36,13 +30,7 @@ impl Drop for OneCore {
 
 fn set(pid: u32, cores: &str) -> bool {
     let mut taskset = Command::new("taskset");
-    taskset.args([
-        "--all-tasks",
-        "--cpu-list",
-        "--pid",
-        cores,
-        &pid.to_string(),
-    ]);
+    taskset.args(["--all-tasks", "--cpu-list", "--pid", cores, &pid.to_string()]);
     taskset
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -52,8 +40,6 @@ fn set(pid: u32, cores: &str) -> bool {
 
 fn allowed_cores() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let list = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     Some(list.trim().to_owned())
 }

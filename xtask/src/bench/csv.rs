@@ -38,31 +38,16 @@ fn try_measure(workspace: &Workspace, quick: bool, report: &mut Report) -> Resul
     let bytes = if quick { QUICK_FILE_BYTES } else { FILE_BYTES };
     eprintln!("csv: writing {} MB", bytes / 1_000_000);
     let truth = csv_file::write(&folder.0.join("bench.csv"), bytes)?;
-    let binary = workspace
-        .binary(server, Profile::Release)
-        .display()
-        .to_string();
+    let binary = workspace.binary(server, Profile::Release).display().to_string();
     let mut peer = Peer::start(&[binary, folder.0.display().to_string()], LIMIT)?;
     peer.handshake(REVISION, std::time::Instant::now())?;
     let before = procfs::cpu(peer.pid).context("CPU time needs /proc")?;
     check_answer(peer.call(REQUEST)?, &truth)?;
-    let used = procfs::cpu(peer.pid)
-        .context("CPU time needs /proc")?
-        .saturating_sub(before);
+    let used = procfs::cpu(peer.pid).context("CPU time needs /proc")?.saturating_sub(before);
     let speed = truth.bytes as f64 / 1e6 / used.as_secs_f64();
     let peak = procfs::peak_rss_mb(peer.pid).context("memory needs /proc")?;
-    report.state(
-        "mcp-csv",
-        "analyze MB per CPU s",
-        speed,
-        Some(MIN_MB_PER_CPU_S),
-    );
-    report.state(
-        "mcp-csv",
-        "analyze peak RSS MB",
-        peak,
-        Some(MAX_PEAK_RSS_MB),
-    );
+    report.state("mcp-csv", "analyze MB per CPU s", speed, Some(MIN_MB_PER_CPU_S));
+    report.state("mcp-csv", "analyze peak RSS MB", peak, Some(MAX_PEAK_RSS_MB));
     peer.close()?;
     Ok(())
 }
@@ -77,11 +62,7 @@ fn check_answer(reply: &[u8], truth: &Truth) -> Result<()> {
     ];
     for number in wanted {
         let shown = || String::from_utf8_lossy(reply.get(..2_000).unwrap_or(reply));
-        ensure!(
-            find(reply, number.as_bytes()).is_some(),
-            "{number} is not in {}",
-            shown()
-        );
+        ensure!(find(reply, number.as_bytes()).is_some(), "{number} is not in {}", shown());
     }
     Ok(())
 }

@@ -57,12 +57,7 @@ fn write_row(row: &mut Vec<u8>, random: &mut Random, truth: &mut Truth) -> Resul
     truth.qty += qty;
     truth.cents += cents;
     truth.price += price;
-    write!(
-        row,
-        "{},{:05},{qty},{cents},",
-        truth.rows,
-        random.below(100_000)
-    )?;
+    write!(row, "{},{:05},{qty},{cents},", truth.rows, random.below(100_000))?;
     write!(row, "{}.{:02},", price / 100, price % 100)?;
     if random.below(50) > 0 {
         write!(row, "0.{:017}", random.below(100_000_000_000_000_000))?;
@@ -106,17 +101,10 @@ mod tests {
 
     #[test]
     fn prices_are_written_exactly() {
-        for (hundredths, expected) in [
-            (0, "0"),
-            (5, "0.05"),
-            (150, "1.5"),
-            (12_300, "123"),
-            (-205, "-2.05"),
-        ] {
-            let truth = Truth {
-                price: hundredths,
-                ..Truth::default()
-            };
+        for (hundredths, expected) in
+            [(0, "0"), (5, "0.05"), (150, "1.5"), (12_300, "123"), (-205, "-2.05")]
+        {
+            let truth = Truth { price: hundredths, ..Truth::default() };
             assert_eq!(truth.price_decimal(), expected);
         }
     }

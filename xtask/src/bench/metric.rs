@@ -20,6 +20,8 @@ pub(crate) enum Metric {
     RssAfter,
     RssMillion,
     RssGrowth,
+    Ask,
+    AskCpu,
     Echo,
     EchoCpu,
     RssEcho,
@@ -63,6 +65,8 @@ pub(crate) const SPECS: &[Spec] = &[
     spec(M::RssAfter, "rss_after_mb", "RSS after MB", None, false),
     spec(M::RssMillion, "rss_million_mb", "RSS 1 M MB", None, false),
     spec(M::RssGrowth, "rss_growth_mb", "growth MB", Some(AtMost(0.5)), false),
+    spec(M::Ask, "ask_p50_us", "ask µs", None, false),
+    spec(M::AskCpu, "ask_cpu_us", "ask CPU µs", Some(AtMost(150.0)), false),
     spec(M::Echo, "echo_1mb_ms", "1 MB ms", Some(AtMost(6.0)), true),
     spec(M::EchoCpu, "echo_1mb_cpu_ms", "1 MB CPU ms", None, true),
     spec(M::RssEcho, "rss_echo_mb", "RSS 1 MB MB", None, false),
@@ -76,13 +80,7 @@ const fn spec(
     target: Option<Target>,
     compared: bool,
 ) -> Spec {
-    Spec {
-        metric,
-        key,
-        title,
-        target,
-        compared,
-    }
+    Spec { metric, key, title, target, compared }
 }
 
 impl Target {

@@ -7,6 +7,7 @@
 
 mod subject;
 mod stdio;
+mod asks;
 mod peer;
 mod wire;
 mod procfs;
@@ -55,11 +56,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let mut report = Report::new();
     let (subjects, skipped) = subject::prepare(workspace, |name| args.wants(name));
     report.skip_all(skipped);
-    let load = if args.quick {
-        stdio::QUICK
-    } else {
-        stdio::FULL
-    };
+    let load = if args.quick { stdio::QUICK } else { stdio::FULL };
     let rounds = if args.quick { 1 } else { args.rounds };
     measure_speed(&subjects, rounds, load, &mut report);
     if args.wants("csv") {
@@ -87,20 +84,11 @@ fn run_optimised(workspace: &Workspace) -> Result<()> {
 }
 
 fn check_names(args: &Args) -> Result<()> {
-    let known: Vec<_> = subject::NAMES
-        .iter()
-        .chain(&["size", "csv"])
-        .copied()
-        .collect();
-    match args
-        .names
-        .iter()
-        .find(|name| !known.contains(&name.as_str()))
-    {
-        Some(name) => bail!(
-            "nothing to measure is called `{name}`; there are: {}",
-            known.join(", ")
-        ),
+    let known: Vec<_> = subject::NAMES.iter().chain(&["size", "csv"]).copied().collect();
+    match args.names.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => {
+            bail!("nothing to measure is called `{name}`; there are: {}", known.join(", "))
+        }
         None => Ok(()),
     }
 }

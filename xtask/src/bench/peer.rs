@@ -35,22 +35,12 @@ impl Peer {
             .spawn()
             .with_context(|| format!("cannot start {program}"))?;
         let input = child.stdin.take();
-        let output = child
-            .stdout
-            .take()
-            .context("the server's output is a pipe")?;
+        let output = child.stdout.take().context("the server's output is a pipe")?;
         let output = BufReader::with_capacity(READ_BUFFER_BYTES, output);
         let pid = child.id();
         let child = Arc::new(Mutex::new(child));
         let watchdog = watch(Arc::clone(&child), limit);
-        Ok(Self {
-            child,
-            pid,
-            input,
-            output,
-            line: Vec::new(),
-            _watchdog: watchdog,
-        })
+        Ok(Self { child, pid, input, output, line: Vec::new(), _watchdog: watchdog })
     }
 
     /// Opens the conversation; gives the time from `since` to the first answer.
@@ -58,11 +48,7 @@ impl Peer {
         let reply = self.call(&wire::hello(revision))?;
         let elapsed = since.elapsed();
         let speaks = memchr::memmem::find(reply, revision.as_bytes()).is_some();
-        ensure!(
-            speaks,
-            "does not speak {revision}: {}",
-            String::from_utf8_lossy(reply)
-        );
+        ensure!(speaks, "does not speak {revision}: {}", String::from_utf8_lossy(reply));
         if revision != super::subject::MODERN {
             self.write(wire::INITIALIZED)?;
         }
@@ -76,29 +62,40 @@ impl Peer {
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        let input = self
-            .input
-            .as_mut()
-            .context("the server's input is closed")?;
+        let input = self.input.as_mut().context("the server's input is closed")?;
         input.write_all(bytes).context("the server has gone")
     }
 
     /// The next line that answers a request; notifications before it are passed over.
     pub(crate) fn reply(&mut self) -> Result<&[u8]> {
-        loop {
-            self.line.clear();
-            let read = self.output.read_until(b'\n', &mut self.line)?;
-            ensure!(
-                read > 0,
-                "the server ended, or was ended because it did not answer in time"
-            );
-            if wire::is_reply(&self.line) {
-                break;
-            }
+        self.read_line()?;
+        while !wire::is_reply(&self.line) {
+            self.read_line()?;
         }
         let shown = || String::from_utf8_lossy(self.line.get(..400).unwrap_or(&self.line));
         ensure!(wire::is_success(&self.line), "a call failed: {}", shown());
         Ok(&self.line)
+    }
+
+    /// The id of the server's next request, which must be of this method.
+    pub(crate) fn question(&mut self, method: &str) -> Result<u64> {
+        self.read_line()?;
+        let is_asked = memchr::memmem::find(&self.line, method.as_bytes()).is_some();
+        let id = wire::id(&self.line).filter(|_| is_asked);
+        id.with_context(|| format!("no {method}: {}", String::from_utf8_lossy(&self.line)))
+    }
+
+    /// The next line, whatever it is.
+    pub(crate) fn line(&mut self) -> Result<&[u8]> {
+        self.read_line()?;
+        Ok(&self.line)
+    }
+
+    fn read_line(&mut self) -> Result<()> {
+        self.line.clear();
+        let read = self.output.read_until(b'\n', &mut self.line)?;
+        ensure!(read > 0, "the server ended, or was ended because it did not answer in time");
+        Ok(())
     }
 
     /// Whether another whole line has been read already.
@@ -111,16 +108,9 @@ impl Peer {
         let closed = Instant::now();
         self.input = None;
         loop {
-            let status = self
-                .child
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .try_wait()?;
+            let status = self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait()?;
             if let Some(status) = status {
-                ensure!(
-                    status.success(),
-                    "the server ended with {status} at end of input"
-                );
+                ensure!(status.success(), "the server ended with {status} at end of input");
                 let elapsed = closed.elapsed();
                 let mut rest = Vec::new();
                 self.output.read_to_end(&mut rest)?;

@@ -11,15 +11,9 @@ const TICK: Duration = Duration::from_millis(10);
 /// ended; `stat` counts ticks but forgets nothing: both are lower bounds, so the larger is better.
 pub(crate) fn cpu(pid: u32) -> Option<Duration> {
     let mut threads = Duration::ZERO;
-    for task in std::fs::read_dir(format!("/proc/{pid}/task"))
-        .ok()?
-        .flatten()
-    {
+    for task in std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
         let line = read_to_string(task.path().join("schedstat")).unwrap_or_default();
-        let nanos = line
-            .split_whitespace()
-            .next()
-            .and_then(|field| field.parse().ok());
+        let nanos = line.split_whitespace().next().and_then(|field| field.parse().ok());
         threads += Duration::from_nanos(nanos.unwrap_or(0));
     }
     Some(threads.max(ticks(&format!("/proc/{pid}/stat"), [13, 14])?))
@@ -40,12 +34,7 @@ pub(crate) fn peak_rss_mb(pid: u32) -> Option<f64> {
 
 /// How many processes want a core, averaged over a minute.
 pub(crate) fn load_average() -> Option<f64> {
-    read_to_string("/proc/loadavg")
-        .ok()?
-        .split_whitespace()
-        .next()?
-        .parse()
-        .ok()
+    read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }
 
 /// The sum of two fields of a `stat` line, numbered from 0; the command name in field 1 may hold

@@ -56,13 +56,7 @@ impl Report {
     /// A figure that stands alone, outside the table of servers.
     pub(crate) fn state(&mut self, name: &str, what: &str, value: f64, target: Option<Target>) {
         let (name, what) = (name.to_owned(), what.to_owned());
-        self.verdicts.push(Verdict {
-            name,
-            what,
-            value,
-            target,
-            note: String::new(),
-        });
+        self.verdicts.push(Verdict { name, what, value, target, note: String::new() });
     }
 
     pub(crate) fn skip(&mut self, what: &str, reason: &str) {
@@ -92,10 +86,7 @@ impl Report {
     }
 
     pub(crate) fn missed(&self) -> usize {
-        self.all_verdicts()
-            .iter()
-            .filter(|verdict| !verdict.holds())
-            .count()
+        self.all_verdicts().iter().filter(|verdict| !verdict.holds()).count()
     }
 
     pub(crate) fn print(&self) {
@@ -115,11 +106,8 @@ impl Report {
     }
 
     fn print_table(&self) {
-        let measured = |spec: &&Spec| {
-            self.order
-                .iter()
-                .any(|key| self.median(*key, spec.metric).is_some())
-        };
+        let measured =
+            |spec: &&Spec| self.order.iter().any(|key| self.median(*key, spec.metric).is_some());
         let columns: Vec<&Spec> = SPECS.iter().filter(measured).collect();
         if columns.is_empty() {
             return;
@@ -128,16 +116,10 @@ impl Report {
         println!("\n| server | revision | {} |", titles.join(" | "));
         println!("|---|---|{}", "---:|".repeat(columns.len()));
         for key in &self.order {
-            let cells = columns.iter().map(|spec| {
-                self.median(*key, spec.metric)
-                    .map_or_else(|| "–".to_owned(), rounded)
-            });
-            println!(
-                "| {} | {} | {} |",
-                key.0,
-                key.1,
-                cells.collect::<Vec<_>>().join(" | ")
-            );
+            let cells = columns
+                .iter()
+                .map(|spec| self.median(*key, spec.metric).map_or_else(|| "–".to_owned(), rounded));
+            println!("| {} | {} | {} |", key.0, key.1, cells.collect::<Vec<_>>().join(" | "));
         }
     }
 
@@ -169,13 +151,7 @@ impl Report {
         };
         let name = format!("{} {}", key.0, key.1);
         let what = spec.title.to_owned();
-        Some(Verdict {
-            name,
-            what,
-            value,
-            target: Some(target),
-            note: ratios,
-        })
+        Some(Verdict { name, what, value, target: Some(target), note: ratios })
     }
 
     fn pipelined_over_sdk(&self, key: Key) -> Option<Verdict> {
@@ -192,38 +168,25 @@ impl Report {
 
     /// The SDK in the same era; it is measured in one revision of each.
     fn of_sdk(&self, revision: &str, metric: Metric) -> Option<f64> {
-        let revision = if revision == MODERN {
-            MODERN
-        } else {
-            "2025-11-25"
-        };
+        let revision = if revision == MODERN { MODERN } else { "2025-11-25" };
         self.median((SDK, revision), metric)
     }
 
     fn median(&self, key: Key, metric: Metric) -> Option<f64> {
         let rounds = self.rounds.get(&key)?;
-        let mut values: Vec<_> = rounds
-            .iter()
-            .filter_map(|figures| figures.0.get(&metric).copied())
-            .collect();
+        let mut values: Vec<_> =
+            rounds.iter().filter_map(|figures| figures.0.get(&metric).copied()).collect();
         percentile(&mut values, 0.5)
     }
 
     pub(crate) fn json(&self) -> Result<String> {
-        let rows = self
-            .order
-            .iter()
-            .flat_map(|key| SPECS.iter().map(move |spec| (key, spec)));
+        let rows = self.order.iter().flat_map(|key| SPECS.iter().map(move |spec| (key, spec)));
         let rows = rows.filter_map(|(key, spec)| {
             let median = self.median(*key, spec.metric)?;
             let rounds = self.rounds.get(key)?.iter();
-            let rounds: Vec<_> = rounds
-                .filter_map(|figures| figures.0.get(&spec.metric))
-                .collect();
-            Some(
-                json!({"server": key.0, "revision": key.1, "metric": spec.key,
-                "median": median, "rounds": rounds}),
-            )
+            let rounds: Vec<_> = rounds.filter_map(|figures| figures.0.get(&spec.metric)).collect();
+            Some(json!({"server": key.0, "revision": key.1, "metric": spec.key,
+                "median": median, "rounds": rounds}))
         });
         let report = json!({
             "figures": rows.collect::<Vec<Value>>(),
@@ -250,17 +213,12 @@ impl Verdict {
     }
 
     fn line(&self) -> String {
-        let target = self
-            .target
-            .map_or_else(String::new, |target| format!("target {target}"));
+        let target = self.target.map_or_else(String::new, |target| format!("target {target}"));
         let value = rounded(self.value);
         let (word, name, what) = (self.word(), &self.name, &self.what);
-        format!(
-            "{word:<8} {name:<24} {what:<24} {value:>10}  {target:<16} {}",
-            self.note
-        )
-        .trim_end()
-        .to_owned()
+        format!("{word:<8} {name:<24} {what:<24} {value:>10}  {target:<16} {}", self.note)
+            .trim_end()
+            .to_owned()
     }
 
     fn json(&self) -> Value {
@@ -271,13 +229,7 @@ impl Verdict {
 
     fn copied(&self) -> Self {
         let (name, what, note) = (self.name.clone(), self.what.clone(), self.note.clone());
-        Self {
-            name,
-            what,
-            value: self.value,
-            target: self.target,
-            note,
-        }
+        Self { name, what, value: self.value, target: self.target, note }
     }
 }
 

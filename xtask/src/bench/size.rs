@@ -45,12 +45,7 @@ fn tree_and_binary(workspace: &Workspace, report: &mut Report) -> Result<Server>
         Some(MAX_CRATES),
     );
     let binary = workspace.binary(&server, Profile::Release);
-    report.state(
-        &server.name,
-        "stripped binary MB",
-        megabytes(&binary)?,
-        Some(MAX_BINARY_MB),
-    );
+    report.state(&server.name, "stripped binary MB", megabytes(&binary)?, Some(MAX_BINARY_MB));
     let sdk = workspace.root.join("tests/bench/rmcp/Cargo.toml");
     report.state("rmcp", "crates in the tree", crates(workspace, &sdk)?, None);
     if let Ok(size) = megabytes(&workspace.target_dir.join("bench-peers/release/bench-rmcp")) {
@@ -62,33 +57,17 @@ fn tree_and_binary(workspace: &Workspace, report: &mut Report) -> Result<Server>
 fn builds(workspace: &Workspace, server: &Server, report: &mut Report) -> Result<()> {
     let target = Scratch::new("clean-build")?;
     let clean = build_into(workspace, server, &target.0)?;
-    report.state(
-        &server.name,
-        "clean build CPU s",
-        clean.cpu,
-        Some(MAX_CLEAN_BUILD_CPU_S),
-    );
+    report.state(&server.name, "clean build CPU s", clean.cpu, Some(MAX_CLEAN_BUILD_CPU_S));
     report.state(&server.name, "clean build wall s", clean.wall, None);
 
-    let mut rebuild = Cost {
-        wall: f64::INFINITY,
-        cpu: f64::INFINITY,
-    };
+    let mut rebuild = Cost { wall: f64::INFINITY, cpu: f64::INFINITY };
     for _ in 0..REBUILDS {
         let tools = std::fs::File::open(server.folder.join("src/tools.rs"))?;
         tools.set_modified(SystemTime::now())?;
         let cost = build_into(workspace, server, &target.0)?;
-        rebuild = Cost {
-            wall: rebuild.wall.min(cost.wall),
-            cpu: rebuild.cpu.min(cost.cpu),
-        };
+        rebuild = Cost { wall: rebuild.wall.min(cost.wall), cpu: rebuild.cpu.min(cost.cpu) };
     }
-    report.state(
-        &server.name,
-        "rebuild of tools.rs s",
-        rebuild.wall,
-        Some(MAX_REBUILD_S),
-    );
+    report.state(&server.name, "rebuild of tools.rs s", rebuild.wall, Some(MAX_REBUILD_S));
     report.state(&server.name, "rebuild of tools.rs CPU s", rebuild.cpu, None);
     Ok(())
 }
@@ -105,27 +84,17 @@ fn build_into(workspace: &Workspace, server: &Server, target: &Path) -> Result<C
     let mut cargo = workspace.cargo(&["build", "--release", "--package", &server.name]);
     run_command(cargo.arg("--target-dir").arg(target))?;
     let cpu = used()?.saturating_sub(before);
-    Ok(Cost {
-        wall: started.elapsed().as_secs_f64(),
-        cpu: cpu.as_secs_f64(),
-    })
+    Ok(Cost { wall: started.elapsed().as_secs_f64(), cpu: cpu.as_secs_f64() })
 }
 
 /// Every package that is linked into or expands code of the program, itself included.
 fn crates(workspace: &Workspace, manifest: &Path) -> Result<f64> {
     let mut cargo = workspace.cargo(&["tree", "-e", "normal", "--prefix", "none"]);
     let output = cargo.arg("--manifest-path").arg(manifest).output()?;
-    ensure!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let listed = String::from_utf8(output.stdout)?;
     // A package met again is marked `(*)`, and one line more must not count it twice.
-    let names: BTreeSet<_> = listed
-        .lines()
-        .map(|line| line.trim_end_matches(" (*)"))
-        .collect();
+    let names: BTreeSet<_> = listed.lines().map(|line| line.trim_end_matches(" (*)")).collect();
     Ok(names.iter().filter(|name| !name.is_empty()).count() as f64)
 }
 

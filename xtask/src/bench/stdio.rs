@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::affinity::OneCore;
+use super::asks;
 use super::metric::{Figures, Metric};
 use super::peer::Peer;
 use super::procfs;
@@ -24,6 +25,7 @@ pub(crate) struct Load {
     pub(crate) starts: usize,
     pub(crate) sequential: u64,
     pub(crate) pipelined: u64,
+    pub(crate) asks: u64,
     pub(crate) echoes: usize,
     pub(crate) million: bool,
 }
@@ -32,6 +34,7 @@ pub(crate) const FULL: Load = Load {
     starts: 20,
     sequential: 10_000,
     pipelined: 100_000,
+    asks: 5_000,
     echoes: 50,
     million: true,
 };
@@ -39,6 +42,7 @@ pub(crate) const QUICK: Load = Load {
     starts: 5,
     sequential: 2_000,
     pipelined: 20_000,
+    asks: 1_000,
     echoes: 10,
     million: false,
 };
@@ -54,13 +58,13 @@ pub(crate) fn measure(subject: &Subject, revision: &str, load: Load) -> Result<F
         sequential(&mut peer, revision, load, &mut figures).context("sequential calls")?;
         pipelined(&mut peer, revision, load, &mut figures).context("pipelined calls")?;
     }
+    if subject.asks {
+        asks::measure(&mut peer, revision, load.asks, &mut figures).context("questions")?;
+    }
     if subject.echoes {
         echo(&mut peer, revision, load, &mut figures).context("1 MB echo")?;
     }
-    figures.set(
-        Metric::Exit,
-        Some(millis(peer.close().context("end of input")?)),
-    );
+    figures.set(Metric::Exit, Some(millis(peer.close().context("end of input")?)));
     Ok(figures)
 }
 
@@ -117,24 +121,15 @@ fn pipelined(peer: &mut Peer, revision: &str, load: Load, figures: &mut Figures)
     let reordered = pipeline(peer, &call, 100_000, load.pipelined)?;
     let elapsed = started.elapsed();
     figures.set(Metric::PipelinedCpu, cpu.micros_per(load.pipelined));
-    figures.set(
-        Metric::Pipelined,
-        Some(load.pipelined as f64 / elapsed.as_secs_f64()),
-    );
-    figures.set(
-        Metric::Reordered,
-        Some(100.0 * reordered as f64 / load.pipelined as f64),
-    );
+    figures.set(Metric::Pipelined, Some(load.pipelined as f64 / elapsed.as_secs_f64()));
+    figures.set(Metric::Reordered, Some(100.0 * reordered as f64 / load.pipelined as f64));
     let after = procfs::rss_mb(peer.pid);
     figures.set(Metric::RssAfter, after);
     if load.million {
         pipeline(peer, &call, 10_000_000, MILLION)?;
         let million = procfs::rss_mb(peer.pid);
         figures.set(Metric::RssMillion, million);
-        figures.set(
-            Metric::RssGrowth,
-            million.zip(after).map(|(later, before)| later - before),
-        );
+        figures.set(Metric::RssGrowth, million.zip(after).map(|(later, before)| later - before));
     }
     Ok(())
 }
@@ -155,9 +150,7 @@ fn pipeline(peer: &mut Peer, call: &Call, first_id: u64, count: u64) -> Result<u
         peer.write(&requests)?;
         loop {
             let id = wire::id(peer.reply()?).context("an answer without a numeric id")?;
-            let index = id
-                .checked_sub(first_id)
-                .and_then(|index| usize::try_from(index).ok());
+            let index = id.checked_sub(first_id).and_then(|index| usize::try_from(index).ok());
             let slot = index.and_then(|index| answered.get_mut(index));
             let slot = slot.with_context(|| format!("an answer to {id}, which was not asked"))?;
             ensure!(!*slot, "two answers to {id}");
@@ -184,35 +177,25 @@ fn echo(peer: &mut Peer, revision: &str, load: Load, figures: &mut Figures) -> R
         let sent = Instant::now();
         let reply = peer.call(&request)?;
         latencies.push(millis(sent.elapsed()));
-        ensure!(
-            reply.len() > message.len(),
-            "a short echo of {} bytes",
-            reply.len()
-        );
+        ensure!(reply.len() > message.len(), "a short echo of {} bytes", reply.len());
     }
-    figures.set(
-        Metric::EchoCpu,
-        cpu.micros_per(load.echoes as u64).map(|us| us / 1e3),
-    );
+    figures.set(Metric::EchoCpu, cpu.micros_per(load.echoes as u64).map(|us| us / 1e3));
     figures.set(Metric::Echo, percentile(&mut latencies, 0.5));
     figures.set(Metric::RssEcho, procfs::rss_mb(peer.pid));
     Ok(())
 }
 
-struct CpuMeter {
+pub(crate) struct CpuMeter {
     pid: u32,
     before: Option<Duration>,
 }
 
 impl CpuMeter {
-    fn start(peer: &Peer) -> Self {
-        Self {
-            pid: peer.pid,
-            before: procfs::cpu(peer.pid),
-        }
+    pub(crate) fn start(peer: &Peer) -> Self {
+        Self { pid: peer.pid, before: procfs::cpu(peer.pid) }
     }
 
-    fn micros_per(&self, calls: u64) -> Option<f64> {
+    pub(crate) fn micros_per(&self, calls: u64) -> Option<f64> {
         let used = procfs::cpu(self.pid)?.checked_sub(self.before?)?;
         Some(used.as_secs_f64() * 1e6 / calls as f64)
     }

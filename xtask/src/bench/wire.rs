@@ -8,15 +8,19 @@ use memchr::memmem::{Finder, find};
 use super::subject::MODERN;
 
 const CLIENT: &str = r#"{"name":"bench","version":"1.0.0"}"#;
+/// Capabilities of a client that can be asked nothing, and of one that fills in forms.
+const NOTHING: &str = "{}";
+const FORMS: &str = r#"{"elicitation":{"form":{}}}"#;
 
 /// The first request of a conversation: `initialize`, or `server/discover` where there is no
 /// handshake.
 pub(crate) fn hello(revision: &str) -> Vec<u8> {
     let (method, params) = if revision == MODERN {
-        ("server/discover", envelope())
+        ("server/discover", envelope(NOTHING))
     } else {
-        let params =
-            format!(r#""protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{CLIENT}"#);
+        let params = format!(
+            r#""protocolVersion":"{revision}","capabilities":{FORMS},"clientInfo":{CLIENT}"#
+        );
         ("initialize", params)
     };
     format!("{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"{method}\",\"params\":{{{params}}}}}\n")
@@ -36,20 +40,30 @@ pub(crate) struct Call {
 impl Call {
     /// `calculate_sum {a: value, b: 1}`
     pub(crate) fn sum(revision: &str) -> Self {
-        Self::new(revision, "calculate_sum", r#"{"a":"#, r#","b":1}"#)
+        Self::new(revision, NOTHING, "calculate_sum", r#"{"a":"#, r#","b":1}"#)
     }
 
     /// `echo {message: value}`
     pub(crate) fn echo(revision: &str) -> Self {
-        Self::new(revision, "echo", r#"{"message":""#, r#""}"#)
+        Self::new(revision, NOTHING, "echo", r#"{"message":""#, r#""}"#)
     }
 
-    fn new(revision: &str, tool: &str, open: &str, close: &str) -> Self {
-        let meta = if revision == MODERN {
-            format!(",{}", envelope())
-        } else {
-            String::new()
-        };
+    /// `calculate_power {base: 10, exponent: value}`
+    pub(crate) fn power(revision: &str) -> Self {
+        Self::new(revision, FORMS, "calculate_power", r#"{"base":10,"exponent":"#, "}")
+    }
+
+    /// The same again with exponent 40 and an answer to what was asked; the value is the state.
+    pub(crate) fn power_again(answer: &str) -> Self {
+        let open = format!(
+            r#"{{"base":10,"exponent":40}},"inputResponses":{{"large":{answer}}},"requestState":""#
+        );
+        Self::new(MODERN, FORMS, "calculate_power", &open, "\"")
+    }
+
+    fn new(revision: &str, client: &str, tool: &str, open: &str, close: &str) -> Self {
+        let meta =
+            if revision == MODERN { format!(",{}", envelope(client)) } else { String::new() };
         let head =
             format!(r#","method":"tools/call","params":{{"name":"{tool}","arguments":{open}"#);
         Self {
@@ -68,10 +82,10 @@ impl Call {
     }
 }
 
-fn envelope() -> String {
+fn envelope(capabilities: &str) -> String {
     let key = "io.modelcontextprotocol";
     format!(
-        r#""_meta":{{"{key}/protocolVersion":"{MODERN}","{key}/clientInfo":{CLIENT},"{key}/clientCapabilities":{{}}}}"#
+        r#""_meta":{{"{key}/protocolVersion":"{MODERN}","{key}/clientInfo":{CLIENT},"{key}/clientCapabilities":{capabilities}}}"#
     )
 }
 
@@ -88,25 +102,25 @@ pub(crate) fn is_reply(line: &[u8]) -> bool {
     METHOD.find(line.get(..256).unwrap_or(line)).is_none()
 }
 
+/// The sealed state of a call that waits for answers: letters that need no unescaping.
+pub(crate) fn request_state(line: &[u8]) -> Option<&[u8]> {
+    let before = br#""requestState":""#;
+    let state = line.get(find(line, before)? + before.len()..)?;
+    state.get(..memchr::memchr(b'"', state)?)
+}
+
 /// The number after the first `"id":`.
 pub(crate) fn id(line: &[u8]) -> Option<u64> {
     static ID: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(br#""id":"#));
-    let digits = line
-        .get(ID.find(line)? + 5..)?
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit());
-    digits.fold(None, |id, digit| {
-        Some(id.unwrap_or(0) * 10 + u64::from(digit - b'0'))
-    })
+    let digits = line.get(ID.find(line)? + 5..)?.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(None, |id, digit| Some(id.unwrap_or(0) * 10 + u64::from(digit - b'0')))
 }
 
 /// Whether `calculate_sum` gave this sum: in its structured content, or, in revisions that have
 /// none, in its text.
 pub(crate) fn has_sum(line: &[u8], sum: u64) -> bool {
     let forms = [format!(r#""sum":{sum}"#), format!(r#"\"sum\":{sum}"#)];
-    forms
-        .iter()
-        .any(|form| find(line, form.as_bytes()).is_some())
+    forms.iter().any(|form| find(line, form.as_bytes()).is_some())
 }
 
 #[cfg(test)]
@@ -120,42 +134,24 @@ mod tests {
             Call::sum(revision).write(7, b"41", &mut line);
             let request: serde_json::Value = serde_json::from_slice(&line).unwrap();
             assert_eq!(request["id"], 7);
-            assert_eq!(
-                request["params"]["arguments"],
-                serde_json::json!({"a": 41, "b": 1})
-            );
+            assert_eq!(request["params"]["arguments"], serde_json::json!({"a": 41, "b": 1}));
             assert_eq!(request["params"].get("_meta").is_some(), revision == MODERN);
             serde_json::from_slice::<serde_json::Value>(&hello(revision)).unwrap();
         }
+        let mut line = Vec::new();
+        Call::power_again("{}").write(8, b"abc", &mut line);
+        let request: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        assert_eq!(request["params"]["requestState"], "abc");
+        assert_eq!(request_state(&line), Some(b"abc".as_slice()));
     }
 
     #[test]
     fn replies_are_told_apart() {
         for (line, reply, success, number) in [
-            (
-                r#"{"jsonrpc":"2.0","id":12,"result":{}}"#,
-                true,
-                true,
-                Some(12),
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":12,"result":{"isError":true}}"#,
-                true,
-                false,
-                Some(12),
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603}}"#,
-                true,
-                false,
-                Some(3),
-            ),
-            (
-                r#"{"jsonrpc":"2.0","method":"notifications/message"}"#,
-                false,
-                false,
-                None,
-            ),
+            (r#"{"jsonrpc":"2.0","id":12,"result":{}}"#, true, true, Some(12)),
+            (r#"{"jsonrpc":"2.0","id":12,"result":{"isError":true}}"#, true, false, Some(12)),
+            (r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603}}"#, true, false, Some(3)),
+            (r#"{"jsonrpc":"2.0","method":"notifications/message"}"#, false, false, None),
         ] {
             assert_eq!(is_reply(line.as_bytes()), reply, "{line}");
             assert_eq!(is_success(line.as_bytes()), success, "{line}");

@@ -20,11 +20,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    if args.check {
-        check(workspace)
-    } else {
-        write(workspace)
-    }
+    if args.check { check(workspace) } else { write(workspace) }
 }
 
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
@@ -33,10 +29,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
         let current = std::fs::read_to_string(&file.path).unwrap_or_default();
         if current != file.content {
             let path = shown(&file.path, workspace);
-            print!(
-                "{path} is out of date:\n{}",
-                render::difference(&current, &file.content)
-            );
+            print!("{path} is out of date:\n{}", render::difference(&current, &file.content));
             stale.push(path);
         }
     }
@@ -76,10 +69,7 @@ fn generated(workspace: &Workspace) -> Result<Vec<Generated>> {
         let readme = server.folder.join("README.md");
         files.push(with_block(&readme, "tools", &render::tools(&surface))?);
         let snapshot = format!("tests/snapshots/{}.tools.json", server.name);
-        files.push(Generated {
-            path: workspace.root.join(snapshot),
-            content: surface.snapshot()?,
-        });
+        files.push(Generated { path: workspace.root.join(snapshot), content: surface.snapshot()? });
         surfaces.push((server, surface));
     }
     let readme = workspace.root.join("README.md");
@@ -97,15 +87,9 @@ fn with_block(path: &Path, name: &str, block: &str) -> Result<Generated> {
     let (before, rest) = text.split_once(&begin).with_context(marks)?;
     let (_, after) = rest.split_once(&end).with_context(marks)?;
     let content = format!("{before}{begin}\n{block}{end}{after}");
-    Ok(Generated {
-        path: path.to_owned(),
-        content,
-    })
+    Ok(Generated { path: path.to_owned(), content })
 }
 
 fn shown(path: &Path, workspace: &Workspace) -> String {
-    path.strip_prefix(&workspace.root)
-        .unwrap_or(path)
-        .display()
-        .to_string()
+    path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string()
 }

@@ -7,29 +7,14 @@ use crate::workspace::Server;
 
 /// The block of a server's own README: tools, then whatever else it has.
 pub(crate) fn tools(surface: &Surface) -> String {
-    let mut block = table(
-        ["Tool", "What it does", "Arguments"],
-        &surface.tools,
-        "name",
-        arguments,
-    );
-    let resources: Vec<_> = surface
-        .resources
-        .iter()
-        .chain(&surface.templates)
-        .cloned()
-        .collect();
-    for (heading, items, key) in [
-        ("Resource", &resources, "uri"),
-        ("Prompt", &surface.prompts, "name"),
-    ] {
+    let mut block = table(["Tool", "What it does", "Arguments"], &surface.tools, "name", arguments);
+    let resources: Vec<_> = surface.resources.iter().chain(&surface.templates).cloned().collect();
+    for (heading, items, key) in
+        [("Resource", &resources, "uri"), ("Prompt", &surface.prompts, "name")]
+    {
         if !items.is_empty() {
             block.push('\n');
-            let last = if heading == "Prompt" {
-                "Arguments"
-            } else {
-                "Type"
-            };
+            let last = if heading == "Prompt" { "Arguments" } else { "Type" };
             block += &table([heading, "What it is", last], items, key, details);
         }
     }
@@ -40,15 +25,8 @@ pub(crate) fn tools(surface: &Surface) -> String {
 pub(crate) fn servers(surfaces: &[(&Server, Surface)]) -> String {
     let mut table = String::from("| Server | What it does | Tools |\n|---|---|---|\n");
     for (server, surface) in surfaces {
-        let folder = server
-            .folder
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
-        let names = surface
-            .tools
-            .iter()
-            .filter_map(|tool| tool.get("name")?.as_str());
+        let folder = server.folder.file_name().unwrap_or_default().to_string_lossy();
+        let names = surface.tools.iter().filter_map(|tool| tool.get("name")?.as_str());
         let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
         let description = cell(&server.description);
         let link = format!("[`{}`](crates/{folder})", server.name);
@@ -63,39 +41,20 @@ pub(crate) fn difference(current: &str, wanted: &str) -> String {
     let same = |(a, b): &(&&str, &&str)| a == b;
     let head = current.iter().zip(&wanted).take_while(same).count();
     let shorter = current.len().min(wanted.len()) - head;
-    let tail = current
-        .iter()
-        .rev()
-        .zip(wanted.iter().rev())
-        .take(shorter)
-        .take_while(same)
-        .count();
+    let tail = current.iter().rev().zip(wanted.iter().rev()).take(shorter).take_while(same).count();
     let middle = |lines: &[&str], sign: char| -> String {
         let changed = lines.iter().take(lines.len() - tail).skip(head);
         changed.map(|line| format!("  {sign} {line}\n")).collect()
     };
-    format!(
-        "  @ line {}\n{}{}",
-        head + 1,
-        middle(&current, '-'),
-        middle(&wanted, '+')
-    )
+    format!("  @ line {}\n{}{}", head + 1, middle(&current, '-'), middle(&wanted, '+'))
 }
 
 fn table(headings: [&str; 3], items: &[Value], key: &str, last: fn(&Value) -> String) -> String {
     let mut table = format!("| {} |\n|---|---|---|\n", headings.join(" | "));
     for item in items {
-        let name = text(item, key)
-            .or_else(|| text(item, "uriTemplate"))
-            .unwrap_or_default();
-        let about = text(item, "description")
-            .or_else(|| text(item, "title"))
-            .unwrap_or_default();
-        table += &format!(
-            "| `{name}` | {} | {} |\n",
-            cell(first_paragraph(about)),
-            last(item)
-        );
+        let name = text(item, key).or_else(|| text(item, "uriTemplate")).unwrap_or_default();
+        let about = text(item, "description").or_else(|| text(item, "title")).unwrap_or_default();
+        table += &format!("| `{name}` | {} | {} |\n", cell(first_paragraph(about)), last(item));
     }
     table
 }
@@ -107,25 +66,16 @@ fn arguments(tool: &Value) -> String {
         .and_then(Value::as_array)
         .map(|names| names.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
-    let Some(properties) = tool
-        .pointer("/inputSchema/properties")
-        .and_then(Value::as_object)
+    let Some(properties) = tool.pointer("/inputSchema/properties").and_then(Value::as_object)
     else {
         return String::new();
     };
     let mut rows: Vec<_> = properties.iter().collect();
     rows.sort_by_key(|(name, _)| {
-        required
-            .iter()
-            .position(|known| known == name)
-            .unwrap_or(usize::MAX)
+        required.iter().position(|known| known == name).unwrap_or(usize::MAX)
     });
     let shown = rows.iter().map(|(name, schema)| {
-        let optional = if required.contains(&name.as_str()) {
-            ""
-        } else {
-            "?"
-        };
+        let optional = if required.contains(&name.as_str()) { "" } else { "?" };
         format!("`{name}{optional}: {}`", kind(schema))
     });
     shown.collect::<Vec<_>>().join(", ")
@@ -135,11 +85,9 @@ fn kind(schema: &Value) -> String {
     let names: Vec<&str> = match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         // An optional field is listed as `[type, "null"]`; the `?` already says so.
-        Some(Value::Array(names)) => names
-            .iter()
-            .filter_map(Value::as_str)
-            .filter(|name| *name != "null")
-            .collect(),
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect()
+        }
         _ => return named_elsewhere(schema),
     };
     let shown = names.iter().map(|name| match (*name, schema.get("items")) {
@@ -165,11 +113,7 @@ fn details(item: &Value) -> String {
     };
     let shown = arguments.iter().filter_map(|argument| {
         let optional = argument.get("required") != Some(&Value::Bool(true));
-        Some(format!(
-            "`{}{}`",
-            text(argument, "name")?,
-            if optional { "?" } else { "" }
-        ))
+        Some(format!("`{}{}`", text(argument, "name")?, if optional { "?" } else { "" }))
     });
     shown.collect::<Vec<_>>().join(", ")
 }
@@ -211,11 +155,7 @@ mod tests {
             ("", "a", "  @ line 1\n  + a\n"),
             ("a\na", "a", "  @ line 2\n  - a\n"),
         ] {
-            assert_eq!(
-                difference(current, wanted),
-                expected,
-                "{current:?} {wanted:?}"
-            );
+            assert_eq!(difference(current, wanted), expected, "{current:?} {wanted:?}");
         }
     }
 }

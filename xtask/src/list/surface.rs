@@ -17,14 +17,8 @@ impl Surface {
         let mut session = Session::start(command)?;
         let answer = session.initialize()?;
         let mut list = |capability: &str, method: &str, key: &str| {
-            let declared = answer
-                .pointer(&format!("/capabilities/{capability}"))
-                .is_some();
-            if declared {
-                all_pages(&mut session, method, key)
-            } else {
-                Ok(Vec::new())
-            }
+            let declared = answer.pointer(&format!("/capabilities/{capability}")).is_some();
+            if declared { all_pages(&mut session, method, key) } else { Ok(Vec::new()) }
         };
         let surface = Self {
             tools: list("tools", "tools/list", "tools")?,
@@ -55,11 +49,7 @@ fn all_pages(session: &mut Session, method: &str, key: &str) -> Result<Vec<Value
     loop {
         let page = session.request(method, params)?;
         let listed = page.get(key).and_then(Value::as_array);
-        items.extend(
-            listed
-                .with_context(|| format!("{method} answered without `{key}`"))?
-                .clone(),
-        );
+        items.extend(listed.with_context(|| format!("{method} answered without `{key}`"))?.clone());
         match page.get("nextCursor") {
             Some(cursor) => params = json!({ "cursor": cursor }),
             None => return Ok(items),

@@ -35,11 +35,7 @@ fn check_server(path: &Path, source: &str, root: &Manifest<'_>, breaches: &mut B
     for key in ["edition", "rust-version", "license"] {
         let wanted = root.setting("workspace.package", key);
         if manifest.setting("package", key) != wanted {
-            breaches.add(
-                path,
-                None,
-                format!("`{key}` is not the workspace's: {wanted:?}"),
-            );
+            breaches.add(path, None, format!("`{key}` is not the workspace's: {wanted:?}"));
         }
     }
     for section in ["lints.rust", "lints.clippy"] {
@@ -48,11 +44,7 @@ fn check_server(path: &Path, source: &str, root: &Manifest<'_>, breaches: &mut B
         }
     }
     if manifest.setting("package", "description").is_none() {
-        breaches.add(
-            path,
-            None,
-            "has no `description`; the README's table of servers shows it",
-        );
+        breaches.add(path, None, "has no `description`; the README's table of servers shows it");
     }
 }
 
@@ -62,11 +54,8 @@ fn dependency_versions(workspace: &Workspace, breaches: &mut Breaches) -> Result
     for package in &workspace.packages {
         let owner = text(package, "name")?;
         let manifest = Path::new(text(package, "manifest_path")?);
-        for dependency in package
-            .get("dependencies")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
+        for dependency in
+            package.get("dependencies").and_then(Value::as_array).into_iter().flatten()
         {
             let (name, version) = (text(dependency, "name")?, text(dependency, "req")?);
             let known = first_seen
@@ -89,10 +78,7 @@ impl<'a> Manifest<'a> {
         let mut sections: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let mut current = "";
         for line in source.lines().map(str::trim) {
-            if let Some(name) = line
-                .strip_prefix('[')
-                .and_then(|rest| rest.strip_suffix(']'))
-            {
+            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
                 current = name;
             } else if !line.is_empty() && !line.starts_with('#') {
                 sections.entry(current).or_default().push(line);
@@ -106,13 +92,9 @@ impl<'a> Manifest<'a> {
     }
 
     fn setting(&self, section: &str, key: &str) -> Option<&'a str> {
-        let pairs = self
-            .section(section)
-            .iter()
-            .filter_map(|line| line.split_once('='));
-        let mut values = pairs
-            .filter(|(name, _)| name.trim() == key)
-            .map(|(_, value)| value.trim());
+        let pairs = self.section(section).iter().filter_map(|line| line.split_once('='));
+        let mut values =
+            pairs.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim());
         values.next()
     }
 }
@@ -134,33 +116,12 @@ mod tests {
             ("\"forbid\"", "\"deny\"", 1),
             ("license = \"MIT\"", "license.workspace = true", 2),
             ("description = \"x\"\n", "", 1),
-            (
-                "[lints.rust]",
-                "[dependencies]\nserde = { workspace = true }\n[lints.rust]",
-                1,
-            ),
+            ("[lints.rust]", "[dependencies]\nserde = { workspace = true }\n[lints.rust]", 1),
         ] {
-            let source = if from.is_empty() {
-                GOOD.to_owned()
-            } else {
-                GOOD.replace(from, to)
-            };
-            let mut breaches = Breaches {
-                root: "".into(),
-                found: Vec::new(),
-            };
-            check_server(
-                Path::new("Cargo.toml"),
-                &source,
-                &Manifest::parse(ROOT),
-                &mut breaches,
-            );
-            assert_eq!(
-                breaches.found.len(),
-                expected,
-                "{source}\n{:?}",
-                breaches.found
-            );
+            let source = if from.is_empty() { GOOD.to_owned() } else { GOOD.replace(from, to) };
+            let mut breaches = Breaches { root: "".into(), found: Vec::new() };
+            check_server(Path::new("Cargo.toml"), &source, &Manifest::parse(ROOT), &mut breaches);
+            assert_eq!(breaches.found.len(), expected, "{source}\n{:?}", breaches.found);
         }
     }
 }

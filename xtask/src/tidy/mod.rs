@@ -14,10 +14,7 @@ use crate::workspace::Workspace;
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let files = files(&workspace.root)?;
-    let mut breaches = Breaches {
-        root: workspace.root.clone(),
-        found: Vec::new(),
-    };
+    let mut breaches = Breaches { root: workspace.root.clone(), found: Vec::new() };
     for path in &files {
         if path.extension().is_some_and(|extension| extension == "rs") {
             let inside = path.strip_prefix(&workspace.root)?;

@@ -22,11 +22,7 @@ pub(crate) fn check(workspace: &Workspace, breaches: &mut Breaches) -> Result<()
         let main = server.folder.join("src/main.rs");
         let lines = std::fs::read_to_string(&main)?.lines().count();
         if lines > MAX_MAIN_LINES {
-            breaches.add(
-                &main,
-                None,
-                format!("{lines} lines, at most {MAX_MAIN_LINES}"),
-            );
+            breaches.add(&main, None, format!("{lines} lines, at most {MAX_MAIN_LINES}"));
         }
         for name in ["README.md", "demo.jsonl"] {
             if !server.folder.join(name).is_file() {
@@ -56,10 +52,7 @@ fn file_names(server: &Server, breaches: &mut Breaches) -> Result<()> {
 
 /// Only what the model sees may know the protocol; a backend is usable without it.
 fn protocol_at_the_edge(src: &Path, path: &Path, source: &str, breaches: &mut Breaches) {
-    let first = path
-        .strip_prefix(src)
-        .ok()
-        .and_then(|inner| inner.iter().next());
+    let first = path.strip_prefix(src).ok().and_then(|inner| inner.iter().next());
     let first = first.unwrap_or_default().to_string_lossy();
     let room = first.trim_end_matches(".rs");
     if ["main", "tools", "resources", "prompts", "tests"].contains(&room) {
@@ -101,16 +94,10 @@ mod tests {
 
     #[test]
     fn a_backend_knows_no_protocol() {
-        for (file, expected) in [
-            ("backend.rs", 1),
-            ("backend/scan.rs", 1),
-            ("tools.rs", 0),
-            ("tools/a.rs", 0),
-        ] {
-            let mut breaches = Breaches {
-                root: "".into(),
-                found: Vec::new(),
-            };
+        for (file, expected) in
+            [("backend.rs", 1), ("backend/scan.rs", 1), ("tools.rs", 0), ("tools/a.rs", 0)]
+        {
+            let mut breaches = Breaches { root: "".into(), found: Vec::new() };
             let src = Path::new("src");
             protocol_at_the_edge(src, &src.join(file), "use mcp::Context;\n", &mut breaches);
             assert_eq!(breaches.found.len(), expected, "{file}");

@@ -14,19 +14,10 @@ const MAX_FUNCTION_LINES: usize = 60;
 const BANNED: &[(&str, &str)] = &[
     (".unwrap()", "`.unwrap()`: say what happens instead"),
     (".expect(", "`.expect(`: say what happens instead"),
-    (
-        "#[allow",
-        "`#[allow]`: use `#[expect(lint, reason = \"…\")]`",
-    ),
-    (
-        "#![allow",
-        "`#![allow]`: use `#![expect(lint, reason = \"…\")]`",
-    ),
+    ("#[allow", "`#[allow]`: use `#[expect(lint, reason = \"…\")]`"),
+    ("#![allow", "`#![allow]`: use `#![expect(lint, reason = \"…\")]`"),
     ("#[ignore", "`#[ignore]`: a test runs or does not exist"),
-    (
-        "println!",
-        "`println!`: standard output carries protocol messages only",
-    ),
+    ("println!", "`println!`: standard output carries protocol messages only"),
     ("dbg!(", "`dbg!`: left over from debugging"),
 ];
 
@@ -34,11 +25,7 @@ pub(crate) fn check(path: &Path, source: &str, breaches: &mut Breaches) {
     if !source.starts_with("//!") {
         breaches.add(path, Some(1), "begins with `//!` saying why it exists");
     }
-    let limit = if is_test(path) {
-        MAX_TEST_FILE_LINES
-    } else {
-        MAX_FILE_LINES
-    };
+    let limit = if is_test(path) { MAX_TEST_FILE_LINES } else { MAX_FILE_LINES };
     let lines = source.lines().count();
     if lines > limit {
         breaches.add(path, None, format!("{lines} lines, at most {limit}"));
@@ -80,14 +67,8 @@ fn banned(path: &Path, source: &str, breaches: &mut Breaches) {
 /// The numbered lines that are code of the product: comments and the test module, which house
 /// style puts last, are left out.
 pub(crate) fn code_lines(source: &str) -> impl Iterator<Item = (usize, &str)> {
-    let product = source
-        .split("\n#[cfg(test)]\nmod tests {")
-        .next()
-        .unwrap_or_default();
-    let numbered = product
-        .lines()
-        .enumerate()
-        .map(|(index, line)| (index + 1, line));
+    let product = source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let numbered = product.lines().enumerate().map(|(index, line)| (index + 1, line));
     numbered.filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
@@ -96,11 +77,7 @@ fn long_functions(source: &str) -> Vec<(usize, usize)> {
     let lines: Vec<&str> = source.lines().collect();
     let mut long = Vec::new();
     for (index, line) in lines.iter().enumerate() {
-        let length = if begins_function(line) {
-            function_lines(&lines, index)
-        } else {
-            0
-        };
+        let length = if begins_function(line) { function_lines(&lines, index) } else { 0 };
         if length > MAX_FUNCTION_LINES {
             long.push((index + 1, length));
         }
@@ -121,18 +98,13 @@ fn function_lines(lines: &[&str], start: usize) -> usize {
     let Some(signature_end) = rest().position(|line| line.ends_with(['{', '}', ';'])) else {
         return 1;
     };
-    if !rest()
-        .nth(signature_end)
-        .is_some_and(|line| line.ends_with('{'))
-    {
+    if !rest().nth(signature_end).is_some_and(|line| line.ends_with('{')) {
         return signature_end + 1;
     }
     let first = lines.get(start).copied().unwrap_or_default();
     let indent = first.len() - first.trim_start().len();
     let closing = format!("{}}}", " ".repeat(indent));
-    rest()
-        .position(|line| *line == closing)
-        .map_or(1, |end| end + 1)
+    rest().position(|line| *line == closing).map_or(1, |end| end + 1)
 }
 
 #[cfg(test)]
@@ -140,10 +112,7 @@ mod tests {
     use super::*;
 
     fn breaches(path: &str, source: &str) -> Vec<String> {
-        let mut breaches = Breaches {
-            root: "".into(),
-            found: Vec::new(),
-        };
+        let mut breaches = Breaches { root: "".into(), found: Vec::new() };
         check(Path::new(path), source, &mut breaches);
         breaches.found
     }
@@ -153,52 +122,28 @@ mod tests {
         let body = "    work();\n".repeat(MAX_FUNCTION_LINES);
         let cases = [
             ("fn main() {}\n".to_owned(), "a.rs:1: begins with"),
-            (
-                format!("//! Why.\n{}", "// x\n".repeat(MAX_FILE_LINES)),
-                "a.rs: 401 lines",
-            ),
-            (
-                format!("//! Why.\npub(crate) async fn f(\n    a: u8,\n) {{\n{body}}}\n"),
-                "a.rs:2:",
-            ),
-            (
-                "//! Why.\nfn f() {\n    g().unwrap();\n}\n".to_owned(),
-                "a.rs:3: `.unwrap()`",
-            ),
-            (
-                "//! Why.\n#[allow(dead_code)]\nfn f() {}\n".to_owned(),
-                "a.rs:2: `#[allow]`",
-            ),
-            (
-                "//! Why.\nfn f() {\n    eprintln!();\n}\n".to_owned(),
-                "a.rs:3: `println!`",
-            ),
+            (format!("//! Why.\n{}", "// x\n".repeat(MAX_FILE_LINES)), "a.rs: 401 lines"),
+            (format!("//! Why.\npub(crate) async fn f(\n    a: u8,\n) {{\n{body}}}\n"), "a.rs:2:"),
+            ("//! Why.\nfn f() {\n    g().unwrap();\n}\n".to_owned(), "a.rs:3: `.unwrap()`"),
+            ("//! Why.\n#[allow(dead_code)]\nfn f() {}\n".to_owned(), "a.rs:2: `#[allow]`"),
+            ("//! Why.\nfn f() {\n    eprintln!();\n}\n".to_owned(), "a.rs:3: `println!`"),
         ];
         for (source, expected) in cases {
             let found = breaches("a.rs", &source);
             assert_eq!(found.len(), 1, "{source}\n{found:?}");
-            assert!(
-                found[0].starts_with(expected),
-                "{found:?} is not {expected}"
-            );
+            assert!(found[0].starts_with(expected), "{found:?} is not {expected}");
         }
     }
 
     #[test]
     fn what_is_allowed_is_not_reported() {
         let cases = [
-            (
-                "shared/src/a.rs",
-                "//! Why.\n/// `x.unwrap()` in a comment.\nfn f() {}\n",
-            ),
+            ("shared/src/a.rs", "//! Why.\n/// `x.unwrap()` in a comment.\nfn f() {}\n"),
             (
                 "shared/src/a.rs",
                 "//! Why.\nfn f() {}\n\n#[cfg(test)]\nmod tests {\n    x.unwrap()\n}\n",
             ),
-            (
-                "crates/a/src/tests.rs",
-                "//! Why.\nfn f() {\n    g().unwrap();\n}\n",
-            ),
+            ("crates/a/src/tests.rs", "//! Why.\nfn f() {\n    g().unwrap();\n}\n"),
             (
                 "a.rs",
                 "//! Why.\n#[expect(dead_code, reason = \"x\")]\ntrait T {\n    fn f(&self);\n}\n",

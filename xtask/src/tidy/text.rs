@@ -14,21 +14,11 @@ const CRATES_IO: &str = "source = \"registry+https://github.com/rust-lang/crates
 
 pub(crate) fn check(path: &Path, workspace: &Workspace, breaches: &mut Breaches) -> Result<()> {
     let folder = path.parent();
-    match path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .as_ref()
-    {
+    match path.file_name().unwrap_or_default().to_string_lossy().as_ref() {
         "README.md" if folder == Some(&workspace.root) => {
             at_most(path, MAX_ROOT_README_LINES, breaches)?;
         }
-        "README.md"
-            if workspace
-                .servers
-                .iter()
-                .any(|server| folder == Some(&server.folder)) =>
-        {
+        "README.md" if workspace.servers.iter().any(|server| folder == Some(&server.folder)) => {
             at_most(path, MAX_SERVER_README_LINES, breaches)?;
         }
         "Cargo.lock" => no_line(path, breaches, "a source other than crates.io", |line| {

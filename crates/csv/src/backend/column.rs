@@ -43,10 +43,7 @@ pub(super) enum Mark {
 
 impl Column {
     pub(super) fn new(mark: Mark) -> Self {
-        Self {
-            mark,
-            ..Self::default()
-        }
+        Self { mark, ..Self::default() }
     }
 
     #[inline]
@@ -159,11 +156,7 @@ impl Column {
     fn final_kind(&self) -> ColumnType {
         let has_words = !self.null_tokens.is_empty() || self.nan > 0 || self.infinite > 0;
         // Words that would be nulls among numbers are text where there is no number.
-        if self.kind == ColumnType::Empty && has_words {
-            ColumnType::Text
-        } else {
-            self.kind
-        }
+        if self.kind == ColumnType::Empty && has_words { ColumnType::Text } else { self.kind }
     }
 
     fn hints(&self, kind: ColumnType) -> Vec<Hint> {
@@ -172,15 +165,8 @@ impl Column {
             && !self.has_other_than_boolean
             && self.null_tokens.is_empty()
             && self.nan + self.infinite == 0;
-        let hints = [
-            (self.is_zero_padded, Hint::ZeroPadded),
-            (is_boolean_like, Hint::BooleanLike),
-        ];
-        hints
-            .into_iter()
-            .filter(|(applies, _)| *applies)
-            .map(|(_, hint)| hint)
-            .collect()
+        let hints = [(self.is_zero_padded, Hint::ZeroPadded), (is_boolean_like, Hint::BooleanLike)];
+        hints.into_iter().filter(|(applies, _)| *applies).map(|(_, hint)| hint).collect()
     }
 
     #[inline]
@@ -245,11 +231,7 @@ impl Column {
     fn become_text(&mut self, word: &[u8], line: u64) {
         let marks = [Mark::Point, Mark::Comma].map(Mark::byte);
         self.is_zero_padded = marks.iter().any(|mark| number::is_zero_padded(word, *mark));
-        let reason = if self.is_zero_padded {
-            Reason::LeadingZero
-        } else {
-            Reason::NotANumber
-        };
+        let reason = if self.is_zero_padded { Reason::LeadingZero } else { Reason::NotANumber };
         if self.is_zero_padded || self.tally.count > 0 {
             self.text_because = Some(counter_example(word, line, reason));
         }
@@ -291,11 +273,7 @@ pub(super) fn shown(cell: &[u8]) -> String {
 }
 
 fn counter_example(cell: &[u8], line: u64, reason: Reason) -> CounterExample {
-    CounterExample {
-        line,
-        value: shown(cell),
-        reason,
-    }
+    CounterExample { line, value: shown(cell), reason }
 }
 
 fn exact_count(count: u64) -> report::Number {
@@ -303,9 +281,7 @@ fn exact_count(count: u64) -> report::Number {
 }
 
 fn is_one_of(word: &[u8], words: &[&str]) -> bool {
-    words
-        .iter()
-        .any(|other| word.eq_ignore_ascii_case(other.as_bytes()))
+    words.iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes()))
 }
 
 /// Spaces only, which is as good as empty in a column of any type.
@@ -323,10 +299,7 @@ fn is_nan(word: &[u8]) -> bool {
 }
 
 fn is_infinite(word: &[u8]) -> bool {
-    is_one_of(
-        word,
-        &["inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"],
-    )
+    is_one_of(word, &["inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"])
 }
 
 fn is_boolean_word(word: &[u8]) -> bool {

@@ -27,11 +27,7 @@ const CANDIDATES: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// `is_whole` says that the sample is the whole file, so that its last record counts as well.
 pub(super) fn sniff(sample: &[u8], is_whole: bool) -> Sniffed {
-    let newline = if sample.contains(&b'\r') && !sample.contains(&b'\n') {
-        b'\r'
-    } else {
-        b'\n'
-    };
+    let newline = if sample.contains(&b'\r') && !sample.contains(&b'\n') { b'\r' } else { b'\n' };
     let first_line = Line::first(sample, newline);
     let sep = sep_line(first_line.text);
     let mut prelude_len = if sep.is_some() { first_line.len } else { 0 };
@@ -45,12 +41,7 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool) -> Sniffed {
         None => choose(records, is_whole),
     };
 
-    let comments = keep_comments(
-        comments,
-        records,
-        delimiter.unwrap_or(NO_DELIMITER),
-        is_whole,
-    );
+    let comments = keep_comments(comments, records, delimiter.unwrap_or(NO_DELIMITER), is_whole);
     prelude_len += comments.iter().map(|line| line.len).sum::<usize>();
     Sniffed {
         delimiter,
@@ -87,10 +78,7 @@ impl<'a> Line<'a> {
 
 /// Excel's own way to name the delimiter: `sep=;`, sometimes quoted.
 fn sep_line(line: &[u8]) -> Option<u8> {
-    let bare = line
-        .strip_prefix(b"\"")
-        .and_then(|line| line.strip_suffix(b"\""))
-        .unwrap_or(line);
+    let bare = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
     match bare {
         [s, e, p, b'=', delimiter] if [*s, *e, *p].eq_ignore_ascii_case(b"sep") => {
             (!delimiter.is_ascii_alphanumeric() && *delimiter != b'"').then_some(*delimiter)
@@ -141,29 +129,13 @@ fn choose(records: &[u8], is_whole: bool) -> (Option<u8>, String) {
     // Stable, so the order of the candidates breaks ties.
     scores.sort_by(|(left, _), (right, _)| right.cmp(left));
     let describe = |(score, byte): &(Score, u8)| {
-        let Score {
-            width,
-            matching,
-            total,
-            ..
-        } = score;
-        format!(
-            "{:?}: {matching} of {total} records have {width} fields",
-            char::from(*byte)
-        )
+        let Score { width, matching, total, .. } = score;
+        format!("{:?}: {matching} of {total} records have {width} fields", char::from(*byte))
     };
-    let evidence = scores
-        .iter()
-        .take(2)
-        .map(describe)
-        .collect::<Vec<_>>()
-        .join("; ");
+    let evidence = scores.iter().take(2).map(describe).collect::<Vec<_>>().join("; ");
     match scores.first() {
         Some((_, byte)) => (Some(*byte), evidence),
-        None => (
-            None,
-            "no usual delimiter splits the records evenly".to_owned(),
-        ),
+        None => (None, "no usual delimiter splits the records evenly".to_owned()),
     }
 }
 
@@ -225,11 +197,7 @@ impl Survey {
         }
         let count = |width| counts.get(&width).copied().unwrap_or_default();
         let common = *counts.iter().max_by_key(|(_, count)| **count)?.0;
-        let width = if count(header) == count(common) {
-            header
-        } else {
-            common
-        };
+        let width = if count(header) == count(common) { header } else { common };
         let (matching, total) = (count(width), self.widths.len());
         let fits_header = header == width;
         let is_likely = fits_header || matching * 10 >= total * 9;

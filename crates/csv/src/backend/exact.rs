@@ -62,10 +62,7 @@ impl BigDecimal {
             );
         }
         let rounded = self.rounded_quotient(count, 6);
-        Number::inexact(
-            rounded.to_value(),
-            "exact sum / count, rounded once to 6 decimals",
-        )
+        Number::inexact(rounded.to_value(), "exact sum / count, rounded once to 6 decimals")
     }
 
     fn exact_quotient(&self, count: u64) -> Option<BigDecimal> {
@@ -88,9 +85,7 @@ impl BigDecimal {
         const EXTRA: u32 = 40;
         let dividend = &self.digits * BigInt::from(10).pow(EXTRA);
         let quotient = dividend / BigInt::from(count);
-        format!("{quotient}1e-{}", self.scale + EXTRA + 1)
-            .parse()
-            .unwrap_or(f64::NAN)
+        format!("{quotient}1e-{}", self.scale + EXTRA + 1).parse().unwrap_or(f64::NAN)
     }
 
     /// Half away from zero.
@@ -106,17 +101,9 @@ impl BigDecimal {
     }
 
     fn to_text(&self) -> String {
-        let sign = if self.digits.sign() == Sign::Minus {
-            "-"
-        } else {
-            ""
-        };
+        let sign = if self.digits.sign() == Sign::Minus { "-" } else { "" };
         let scale = self.scale as usize;
-        let digits = format!(
-            "{:0>width$}",
-            self.digits.magnitude().to_string(),
-            width = scale + 1
-        );
+        let digits = format!("{:0>width$}", self.digits.magnitude().to_string(), width = scale + 1);
         match digits.split_at_checked(digits.len() - scale) {
             Some((whole, fraction)) if !fraction.is_empty() => format!("{sign}{whole}.{fraction}"),
             _ => format!("{sign}{digits}"),

@@ -116,10 +116,7 @@ fn take_digits(mut value: u64, bytes: &[u8]) -> (u64, usize) {
 
 fn decimal(is_negative: bool, magnitude: u64, scale: u8) -> Decimal {
     let mantissa = i128::from(magnitude);
-    Decimal {
-        mantissa: if is_negative { -mantissa } else { mantissa },
-        scale,
-    }
+    Decimal { mantissa: if is_negative { -mantissa } else { mantissa }, scale }
 }
 
 #[cold]
@@ -129,11 +126,7 @@ fn parse_long(is_negative: bool, body: &[u8], mark: u8) -> Option<Number> {
     let Some(value) = written.to_decimal(is_negative) else {
         return written.to_f64(is_negative).map(Number::Inexact);
     };
-    Some(if is_integer {
-        Number::Integer(value)
-    } else {
-        Number::Fraction(value)
-    })
+    Some(if is_integer { Number::Integer(value) } else { Number::Fraction(value) })
 }
 
 /// The parts of a number as they stand in the cell.
@@ -160,11 +153,7 @@ impl<'a> Written<'a> {
         };
         let is_padded = whole.len() > 1 && whole.first() == Some(&b'0');
         let has_digits = !whole.is_empty() || fraction.is_some_and(|digits| !digits.is_empty());
-        (has_digits && !is_padded).then_some(Self {
-            whole,
-            fraction,
-            exponent,
-        })
+        (has_digits && !is_padded).then_some(Self { whole, fraction, exponent })
     }
 
     fn to_decimal(&self, is_negative: bool) -> Option<Decimal> {
@@ -185,13 +174,8 @@ impl<'a> Written<'a> {
             mantissa = push_digit(mantissa, b'0')?;
             scale += 1;
         }
-        let scale = u8::try_from(scale)
-            .ok()
-            .filter(|scale| u32::from(*scale) <= MAX_DIGITS)?;
-        Some(Decimal {
-            mantissa: if is_negative { -mantissa } else { mantissa },
-            scale,
-        })
+        let scale = u8::try_from(scale).ok().filter(|scale| u32::from(*scale) <= MAX_DIGITS)?;
+        Some(Decimal { mantissa: if is_negative { -mantissa } else { mantissa }, scale })
     }
 
     /// `None` where even the nearest `f64` would be infinite.
@@ -201,17 +185,12 @@ impl<'a> Written<'a> {
         let fraction = digits(self.fraction.unwrap_or_default());
         let exponent = self.exponent.unwrap_or(0);
         let value: f64 = format!("{whole}.{fraction}e{exponent}").parse().ok()?;
-        value
-            .is_finite()
-            .then_some(if is_negative { -value } else { value })
+        value.is_finite().then_some(if is_negative { -value } else { value })
     }
 }
 
 fn split_digits(bytes: &[u8]) -> (&[u8], &[u8]) {
-    let len = bytes
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
+    let len = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     bytes.split_at_checked(len).unwrap_or_default()
 }
 
@@ -226,8 +205,6 @@ fn parse_exponent(bytes: &[u8]) -> Option<i32> {
 
 fn push_digit(mantissa: i128, digit: u8) -> Option<i128> {
     const LIMIT: i128 = 10i128.pow(MAX_DIGITS);
-    let grown = mantissa
-        .checked_mul(10)?
-        .checked_add(i128::from(digit.wrapping_sub(b'0')))?;
+    let grown = mantissa.checked_mul(10)?.checked_add(i128::from(digit.wrapping_sub(b'0')))?;
     (grown < LIMIT).then_some(grown)
 }

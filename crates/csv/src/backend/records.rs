@@ -73,10 +73,7 @@ impl Records {
 
     /// The start of the file, and whether that is all of it.
     pub(super) fn sample(&self) -> (&[u8], bool) {
-        (
-            self.window.get(..self.filled).unwrap_or_default(),
-            self.source_ended,
-        )
+        (self.window.get(..self.filled).unwrap_or_default(), self.source_ended)
     }
 
     /// Starts behind `prelude_len` bytes that are not records.
@@ -152,10 +149,7 @@ impl Records {
     /// A quote inside an unquoted field, or something other than a delimiter after a closing one.
     pub(super) fn has_stray_quote(&self) -> bool {
         let raw_end = self.record_start + self.record_len;
-        let raw = self
-            .window
-            .get(self.record_start..raw_end)
-            .unwrap_or_default();
+        let raw = self.window.get(self.record_start..raw_end).unwrap_or_default();
         memchr(b'"', raw).is_some() && !is_well_quoted(raw, self.delimiter)
     }
 
@@ -180,11 +174,7 @@ impl Records {
     }
 
     fn end_record(&mut self) -> Result<(), Error> {
-        let last = self
-            .next
-            .checked_sub(1)
-            .and_then(|last| self.window.get(last))
-            .copied();
+        let last = self.next.checked_sub(1).and_then(|last| self.window.get(last)).copied();
         // Absent where the record was ended by the end of the file.
         let terminator = last.filter(|byte| matches!(byte, b'\n' | b'\r'));
         self.record_len = self.next - self.record_start - usize::from(terminator.is_some());
@@ -220,9 +210,7 @@ impl Records {
         if self.filled == self.window.len() {
             self.grow_window()?;
         }
-        let len = self
-            .source
-            .read(self.window.get_mut(self.filled..).unwrap_or_default())?;
+        let len = self.source.read(self.window.get_mut(self.filled..).unwrap_or_default())?;
         self.filled += len;
         self.refills += 1;
         self.source_ended = len == 0;
@@ -241,11 +229,7 @@ impl Records {
     fn grow_window(&mut self) -> Result<(), Error> {
         if self.window.len() >= MAX_RECORD_BYTES {
             let (line, quote_line) = (self.line(), self.quote_line());
-            return Err(Error::RecordTooLong {
-                line,
-                quote_line,
-                max_bytes: MAX_RECORD_BYTES,
-            });
+            return Err(Error::RecordTooLong { line, quote_line, max_bytes: MAX_RECORD_BYTES });
         }
         self.window.resize(self.window.len() * 2, 0);
         Ok(())
@@ -253,10 +237,7 @@ impl Records {
 
     fn grow_ends(&mut self) -> Result<(), Error> {
         if self.ends.len() >= MAX_FIELDS {
-            return Err(Error::TooManyFields {
-                line: self.line(),
-                max_fields: MAX_FIELDS,
-            });
+            return Err(Error::TooManyFields { line: self.line(), max_fields: MAX_FIELDS });
         }
         self.ends.resize(self.ends.len() * 2, 0);
         Ok(())
@@ -264,11 +245,7 @@ impl Records {
 
     /// The line on which the field being read starts.
     fn quote_line(&self) -> u64 {
-        let read = self
-            .ends
-            .get(..self.field_count)
-            .and_then(<[usize]>::last)
-            .copied();
+        let read = self.ends.get(..self.field_count).and_then(<[usize]>::last).copied();
         let fields_before = self.unquoted.get(..read.unwrap_or(0)).unwrap_or_default();
         self.line() + self.count_lines(fields_before)
     }

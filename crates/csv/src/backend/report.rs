@@ -296,36 +296,20 @@ impl JsonSchema for Value {
 
 impl Number {
     pub(super) fn exact(value: Value) -> Self {
-        Self {
-            value,
-            exact: true,
-            method: None,
-            line: None,
-        }
+        Self { value, exact: true, method: None, line: None }
     }
 
     pub(super) fn inexact(value: Value, method: &'static str) -> Self {
-        Self {
-            value,
-            exact: false,
-            method: Some(method),
-            line: None,
-        }
+        Self { value, exact: false, method: Some(method), line: None }
     }
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature serde calls"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde calls")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature serde calls"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde calls")]
 fn is_false(flag: &bool) -> bool {
     !*flag
 }

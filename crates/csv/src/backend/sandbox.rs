@@ -31,14 +31,9 @@ impl Sandbox {
             return Err(Error::NoDirectory);
         }
         let open = |dir: &PathBuf| {
-            open_root(dir).map_err(|cause| Error::Directory {
-                path: dir.clone(),
-                cause,
-            })
+            open_root(dir).map_err(|cause| Error::Directory { path: dir.clone(), cause })
         };
-        Ok(Self {
-            roots: dirs.iter().map(open).collect::<Result<_, _>>()?,
-        })
+        Ok(Self { roots: dirs.iter().map(open).collect::<Result<_, _>>()? })
     }
 
     /// Tries each directory in the order they were given.
@@ -67,9 +62,7 @@ impl Root {
         if path.is_relative() {
             return Some(path);
         }
-        self.prefixes
-            .iter()
-            .find_map(|prefix| path.strip_prefix(prefix).ok())
+        self.prefixes.iter().find_map(|prefix| path.strip_prefix(prefix).ok())
     }
 }
 
@@ -77,10 +70,7 @@ fn open_root(dir: &Path) -> std::io::Result<Root> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let descriptor = rustix::fs::open(dir, flags, Mode::empty())?;
     let prefixes = [std::path::absolute(dir)?, dir.canonicalize()?];
-    Ok(Root {
-        descriptor,
-        prefixes,
-    })
+    Ok(Root { descriptor, prefixes })
 }
 
 fn open_regular(root: &OwnedFd, path: &Path) -> Result<File, Errno> {
@@ -92,10 +82,8 @@ fn open_regular(root: &OwnedFd, path: &Path) -> Result<File, Errno> {
 }
 
 /// Opening a FIFO without a writer, or some devices, would block without `NONBLOCK`.
-const OPEN_FLAGS: OFlags = OFlags::RDONLY
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
+const OPEN_FLAGS: OFlags =
+    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 #[cfg(target_os = "linux")]
 fn open_beneath(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
@@ -116,21 +104,14 @@ fn open_beneath(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
 /// Stricter than the kernel's way: no `..` and no link at all, so no step can leave the directory.
 fn open_by_steps(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     use std::path::Component;
-    let mut components = path
-        .components()
-        .filter(|part| *part != Component::CurDir)
-        .peekable();
+    let mut components = path.components().filter(|part| *part != Component::CurDir).peekable();
     let mut directory = root.try_clone().map_err(|_| Errno::MFILE)?;
     while let Some(component) = components.next() {
         let Component::Normal(name) = component else {
             return Err(Errno::XDEV);
         };
         let is_last = components.peek().is_none();
-        let kind = if is_last {
-            OFlags::empty()
-        } else {
-            OFlags::DIRECTORY
-        };
+        let kind = if is_last { OFlags::empty() } else { OFlags::DIRECTORY };
         let flags = OPEN_FLAGS | OFlags::NOFOLLOW | kind;
         directory = rustix::fs::openat(&directory, name, flags, Mode::empty())?;
     }

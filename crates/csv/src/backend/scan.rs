@@ -21,16 +21,10 @@ pub(super) fn analyze(
     let mut records = Records::new(Source::new(file)?)?;
     let (sample, is_whole) = records.sample();
     if sample.contains(&0) {
-        return Err(Error::NotText {
-            what: "binary data or UTF-16 without a byte order mark",
-        });
+        return Err(Error::NotText { what: "binary data or UTF-16 without a byte order mark" });
     }
     let sniffed = dialect::sniff(sample, is_whole);
-    records.start(
-        sniffed.prelude_len,
-        sniffed.delimiter.unwrap_or(NO_DELIMITER),
-        sniffed.newline,
-    );
+    records.start(sniffed.prelude_len, sniffed.delimiter.unwrap_or(NO_DELIMITER), sniffed.newline);
     let mut table = Table::read_header(&mut records, &sniffed, request)?;
     table.read_rows(&mut records, observer)?;
     table.resolve_marks();
@@ -62,11 +56,7 @@ impl Table {
         sniffed: &Sniffed,
         request: &Analyze,
     ) -> Result<Self, Error> {
-        let header = if records.advance()? {
-            FirstRecord::of(records)
-        } else {
-            FirstRecord::None
-        };
+        let header = if records.advance()? { FirstRecord::of(records) } else { FirstRecord::None };
         let names = match header {
             FirstRecord::None => Vec::new(),
             FirstRecord::Data => unique_names(records.fields().map(|_| String::new())),
@@ -74,26 +64,12 @@ impl Table {
                 unique_names(records.fields().map(|cell| shown(cell.trim_ascii())))
             }
         };
-        let mark = if sniffed.delimiter == Some(b';') {
-            Mark::Undecided
-        } else {
-            Mark::Point
-        };
+        let mark = if sniffed.delimiter == Some(b';') { Mark::Undecided } else { Mark::Point };
         let places = select(&names, request.columns.as_deref())?;
-        let columns = places
-            .into_iter()
-            .map(|place| (place, Column::new(mark)))
-            .collect();
+        let columns = places.into_iter().map(|place| (place, Column::new(mark))).collect();
         let wanted = Wanted::by(&request.operations);
         let quality = Quality::default();
-        let mut table = Self {
-            names,
-            header,
-            columns,
-            wanted,
-            rows: 0,
-            quality,
-        };
+        let mut table = Self { names, header, columns, wanted, rows: 0, quality };
         if matches!(table.header, FirstRecord::Data) {
             table.push(records);
         }
@@ -145,18 +121,13 @@ impl Table {
 
     /// Where columns differ in their decimal mark, `1.234` or `1,234` may as well be 1234.
     fn resolve_marks(&mut self) {
-        let marks = self
-            .columns
-            .iter()
-            .filter_map(|(_, column)| column.decimal_mark());
+        let marks = self.columns.iter().filter_map(|(_, column)| column.decimal_mark());
         let (points, commas) = marks.partition::<Vec<_>, _>(|(mark, _)| *mark == Mark::Point);
         if points.is_empty() || commas.is_empty() {
             return;
         }
         let columns = self.columns.iter_mut().map(|(_, column)| column);
-        columns
-            .filter(|column| column.may_separate_thousands())
-            .for_each(Column::refuse_mark);
+        columns.filter(|column| column.may_separate_thousands()).for_each(Column::refuse_mark);
     }
 }
 
@@ -173,11 +144,7 @@ impl FirstRecord {
             .fields()
             .zip(&is_number)
             .any(|(cell, is_number)| !cell.is_empty() && !is_number);
-        if is_number.contains(&true) && !has_words {
-            Self::Data
-        } else {
-            Self::Names(is_number)
-        }
+        if is_number.contains(&true) && !has_words { Self::Data } else { Self::Names(is_number) }
     }
 }
 
@@ -185,11 +152,7 @@ impl FirstRecord {
 fn unique_names(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut unique = |(name, index): (String, usize)| {
-        let name = if name.is_empty() {
-            format!("column_{index}")
-        } else {
-            name
-        };
+        let name = if name.is_empty() { format!("column_{index}") } else { name };
         let mut candidate = name.clone();
         let mut copy = 1;
         while !taken.insert(candidate.clone()) {
@@ -208,12 +171,7 @@ fn select(names: &[String], wanted: Option<&[String]>) -> Result<Vec<usize>, Err
     };
     let find = |name: &String| {
         let by_name = names.iter().position(|other| other == name);
-        let by_index = || {
-            name.strip_prefix('#')?
-                .parse::<usize>()
-                .ok()?
-                .checked_sub(1)
-        };
+        let by_index = || name.strip_prefix('#')?.parse::<usize>().ok()?.checked_sub(1);
         by_name
             .or_else(|| by_index().filter(|place| *place < names.len()))
             .ok_or_else(|| unknown_column(name, names))
@@ -227,23 +185,14 @@ fn select(names: &[String], wanted: Option<&[String]>) -> Result<Vec<usize>, Err
 fn unknown_column(name: &str, names: &[String]) -> Error {
     const MAX_LISTED: usize = 30;
     if names.is_empty() {
-        return Error::UnknownColumn {
-            name: shown(name.as_bytes()),
-            available: "none".into(),
-        };
+        return Error::UnknownColumn { name: shown(name.as_bytes()), available: "none".into() };
     }
-    let listed = names
-        .iter()
-        .take(MAX_LISTED)
-        .map(|name| format!("{name:?}"));
+    let listed = names.iter().take(MAX_LISTED).map(|name| format!("{name:?}"));
     let mut available = listed.collect::<Vec<_>>().join(", ");
     if names.len() > MAX_LISTED {
         available.push_str(&format!(" and {} more", names.len() - MAX_LISTED));
     }
-    Error::UnknownColumn {
-        name: shown(name.as_bytes()),
-        available,
-    }
+    Error::UnknownColumn { name: shown(name.as_bytes()), available }
 }
 
 fn note(rows: &mut Option<Rows>, line: impl Fn() -> u64) {

@@ -82,11 +82,7 @@ impl Source {
 
     /// Right only for what has been read so far.
     pub(super) fn encoding(&self) -> Encoding {
-        if self.utf8.first_invalid.is_some() {
-            Encoding::Windows1252
-        } else {
-            self.encoding
-        }
+        if self.utf8.first_invalid.is_some() { Encoding::Windows1252 } else { self.encoding }
     }
 
     /// Distance from the byte order mark, or from the start, to the first byte that is not UTF-8.
@@ -122,8 +118,7 @@ impl Source {
         while self.decoded.is_empty() {
             let mut chunk = [0; 8192];
             let len = self.read_raw(&mut chunk)?;
-            self.undecoded
-                .extend_from_slice(chunk.get(..len).unwrap_or_default());
+            self.undecoded.extend_from_slice(chunk.get(..len).unwrap_or_default());
             if self.undecoded.is_empty() {
                 return Ok(0);
             }
@@ -148,11 +143,7 @@ impl Source {
             // Half a character at the end is shown as what it is.
             units.push(char::REPLACEMENT_CHARACTER as u16);
             rest.clear();
-        } else if !is_end
-            && units
-                .pop_if(|unit| (0xD800..0xDC00).contains(unit))
-                .is_some()
-        {
+        } else if !is_end && units.pop_if(|unit| (0xD800..0xDC00).contains(unit)).is_some() {
             // The first half of a surrogate pair waits for the second.
             let tail_len = 2 + rest.len();
             rest = self.undecoded.split_off(self.undecoded.len() - tail_len);
@@ -178,10 +169,8 @@ impl Encoding {
 
 /// A cell as text, for showing only.
 pub(super) fn decode(cell: &[u8]) -> String {
-    str::from_utf8(cell).map_or_else(
-        |_| cell.iter().map(|byte| windows_1252(*byte)).collect(),
-        str::to_owned,
-    )
+    str::from_utf8(cell)
+        .map_or_else(|_| cell.iter().map(|byte| windows_1252(*byte)).collect(), str::to_owned)
 }
 
 fn windows_1252(byte: u8) -> char {
@@ -226,10 +215,7 @@ struct Fingerprint {
 impl Fingerprint {
     fn of(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        Ok(Self {
-            size: metadata.len(),
-            modified: metadata.modified().ok(),
-        })
+        Ok(Self { size: metadata.len(), modified: metadata.modified().ok() })
     }
 }
 
@@ -268,7 +254,6 @@ impl Utf8Check {
             }
         };
         self.bytes_checked += valid_len as u64;
-        self.cut
-            .extend_from_slice(chunk.get(valid_len..).unwrap_or_default());
+        self.cut.extend_from_slice(chunk.get(valid_len..).unwrap_or_default());
     }
 }

@@ -15,19 +15,10 @@ pub(super) fn conclude(
     request: &Analyze,
 ) -> Analysis {
     let source = records.source();
-    let file = FileInfo {
-        path: request.filepath.clone(),
-        bytes: source.bytes_total(),
-    };
+    let file = FileInfo { path: request.filepath.clone(), bytes: source.bytes_total() };
     let dialect = dialect(&table, records, sniffed);
     let assumptions = assumptions(&table, &dialect, source.encoding());
-    let Table {
-        columns,
-        names,
-        rows,
-        quality,
-        ..
-    } = table;
+    let Table { columns, names, rows, quality, .. } = table;
     let columns = columns
         .into_iter()
         .map(|(place, column)| {
@@ -35,14 +26,7 @@ pub(super) fn conclude(
             column.report(name, place + 1, rows, &request.operations)
         })
         .collect();
-    Analysis {
-        file,
-        dialect,
-        rows,
-        quality,
-        columns,
-        assumptions,
-    }
+    Analysis { file, dialect, rows, quality, columns, assumptions }
 }
 
 fn dialect(table: &Table, records: &Records, sniffed: &Sniffed) -> Dialect {
@@ -83,9 +67,7 @@ fn decimal_mark(table: &Table) -> (&'static str, Option<String>) {
         (false, true) => ",",
         (_, false) => ".",
     };
-    let evidence = marks
-        .first()
-        .map(|(index, _, line)| format!("column {index}, line {line}"));
+    let evidence = marks.first().map(|(index, _, line)| format!("column {index}, line {line}"));
     (name, evidence)
 }
 
@@ -98,11 +80,7 @@ fn header(table: &Table) -> Header {
     let mut columns = table.columns.iter();
     let is_proved =
         columns.any(|(place, column)| column.is_numeric() && is_number.get(*place) == Some(&false));
-    if is_proved {
-        Header::Detected
-    } else {
-        Header::Assumed
-    }
+    if is_proved { Header::Detected } else { Header::Assumed }
 }
 
 /// Names no column by its header and quotes no cell: this text is ours, those are the file's.
@@ -130,9 +108,7 @@ fn assumptions(table: &Table, dialect: &Dialect, encoding: Encoding) -> Vec<Stri
     };
     let places = |applies: &dyn Fn(&super::column::Column) -> bool| {
         let columns = table.columns.iter().filter(|(_, column)| applies(column));
-        columns
-            .map(|(place, _)| (place + 1).to_string())
-            .collect::<Vec<_>>()
+        columns.map(|(place, _)| (place + 1).to_string()).collect::<Vec<_>>()
     };
     for_columns(
         "the mark before three digits was read as a decimal mark, not as one of thousands",

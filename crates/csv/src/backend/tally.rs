@@ -90,23 +90,14 @@ impl Tally {
 
     fn stretch(&mut self, number: Number, line: impl Fn() -> u64) {
         let Some((min, max)) = &mut self.extremes else {
-            let first = Extreme {
-                number,
-                line: line(),
-            };
+            let first = Extreme { number, line: line() };
             self.extremes = Some((first, first));
             return;
         };
         if number.compare(min.number) == Ordering::Less {
-            *min = Extreme {
-                number,
-                line: line(),
-            };
+            *min = Extreme { number, line: line() };
         } else if number.compare(max.number) == Ordering::Greater {
-            *max = Extreme {
-                number,
-                line: line(),
-            };
+            *max = Extreme { number, line: line() };
         }
     }
 
@@ -114,10 +105,7 @@ impl Tally {
         if self.inexact_count == 0 {
             return report::Number::exact(self.exact_sum().to_value());
         }
-        report::Number::inexact(
-            exact::from_f64(self.sum_f64()),
-            "compensated (Neumaier) in f64",
-        )
+        report::Number::inexact(exact::from_f64(self.sum_f64()), "compensated (Neumaier) in f64")
     }
 
     /// `None` without numbers.
@@ -145,10 +133,7 @@ impl Tally {
     pub(super) fn stddev(&self) -> Option<report::Number> {
         let variance = self.spread.sample_variance()?;
         let method = "Welford in f64, divided by count - 1";
-        Some(report::Number::inexact(
-            exact::from_f64(variance.sqrt()),
-            method,
-        ))
+        Some(report::Number::inexact(exact::from_f64(variance.sqrt()), method))
     }
 
     pub(super) fn has_inexact(&self) -> bool {
@@ -156,11 +141,7 @@ impl Tally {
     }
 
     fn exact_sum(&self) -> BigDecimal {
-        let scaled = self
-            .sums
-            .iter()
-            .zip(0..)
-            .map(|(sum, scale)| scaled_up(*sum, scale));
+        let scaled = self.sums.iter().zip(0..).map(|(sum, scale)| scaled_up(*sum, scale));
         BigDecimal::new(scaled.sum::<BigInt>() + &self.overflow, MAX_DIGITS)
     }
 

@@ -9,11 +9,7 @@ mod values;
 use super::{analyze, check};
 
 /// What it shows, the bytes of the file, and places in the answer with the right value.
-type Case = (
-    &'static str,
-    &'static [u8],
-    &'static [(&'static str, &'static str)],
-);
+type Case = (&'static str, &'static [u8], &'static [(&'static str, &'static str)]);
 
 #[test]
 fn answers_are_right() {
@@ -37,9 +33,5 @@ const REFUSALS: &[(&str, &[u8], &str)] = &[
     ("bzip2", b"BZh91AY", "bzip2"),
     ("an Excel workbook", b"PK\x03\x04rest", "Excel"),
     ("UTF-32", b"\xFF\xFE\0\0a\0\0\0", "UTF-32"),
-    (
-        "UTF-16 without a mark",
-        b"a\0,\0b\0\n\0",
-        "UTF-16 without a byte order mark",
-    ),
+    ("UTF-16 without a mark", b"a\0,\0b\0\n\0", "UTF-16 without a byte order mark"),
 ];

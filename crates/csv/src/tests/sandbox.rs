@@ -39,14 +39,7 @@ fn open(dir: &Path, path: &str) -> Result<serde_json::Value, Error> {
 #[test]
 fn reads_what_is_inside() {
     let dir = directory();
-    let absolute = |path: &str| {
-        dir.path()
-            .join("inside")
-            .join(path)
-            .to_str()
-            .unwrap()
-            .to_owned()
-    };
+    let absolute = |path: &str| dir.path().join("inside").join(path).to_str().unwrap().to_owned();
     for (path, sum) in [
         ("a.csv".to_owned(), 1),
         ("./folder/../a.csv".to_owned(), 1),
@@ -56,11 +49,7 @@ fn reads_what_is_inside() {
         (absolute("folder/b.csv"), 2),
     ] {
         let answer = open(dir.path(), &path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        assert_eq!(
-            answer.pointer("/columns/0/sum/value").unwrap(),
-            sum,
-            "{path}"
-        );
+        assert_eq!(answer.pointer("/columns/0/sum/value").unwrap(), sum, "{path}");
         assert_eq!(answer.pointer("/file/path").unwrap(), &path);
     }
 }
@@ -69,18 +58,8 @@ fn reads_what_is_inside() {
 fn refuses_everything_else() {
     let dir = directory();
     let outside = dir.path().join("secret.csv").to_str().unwrap().to_owned();
-    let sibling = dir
-        .path()
-        .join("inside-too/c.csv")
-        .to_str()
-        .unwrap()
-        .to_owned();
-    let climbing = dir
-        .path()
-        .join("inside/../secret.csv")
-        .to_str()
-        .unwrap()
-        .to_owned();
+    let sibling = dir.path().join("inside-too/c.csv").to_str().unwrap().to_owned();
+    let climbing = dir.path().join("inside/../secret.csv").to_str().unwrap().to_owned();
     for (path, refusal) in [
         ("../secret.csv", "outside"),
         ("folder/../../secret.csv", "outside"),
@@ -106,10 +85,7 @@ fn refuses_everything_else() {
         let error = open(dir.path(), path).expect_err(path).to_string();
         assert!(error.contains(refusal), "{path}: {error}");
         let said = error.replace(&format!("{path:?}"), "");
-        assert!(
-            !said.contains('/'),
-            "{path}: {error} tells more than was asked"
-        );
+        assert!(!said.contains('/'), "{path}: {error} tells more than was asked");
     }
 }
 
@@ -126,12 +102,7 @@ fn tries_the_directories_in_order() {
     let dir = directory();
     let dirs = [dir.path().join("inside"), dir.path().join("inside-too")];
     let backend = Backend::open(&dirs).unwrap();
-    let absolute = dir
-        .path()
-        .join("inside-too/missing.csv")
-        .to_str()
-        .unwrap()
-        .to_owned();
+    let absolute = dir.path().join("inside-too/missing.csv").to_str().unwrap().to_owned();
     for (path, right) in [
         ("a.csv", None),
         ("c.csv", None),
@@ -139,10 +110,7 @@ fn tries_the_directories_in_order() {
         (&absolute, Some("was not found")),
         ("../secret.csv", Some("outside")),
     ] {
-        let error = backend
-            .analyze(&every_operation(path), &Quiet)
-            .err()
-            .map(|e| e.to_string());
+        let error = backend.analyze(&every_operation(path), &Quiet).err().map(|e| e.to_string());
         match right {
             None => assert_eq!(error, None, "{path}"),
             Some(right) => assert!(error.clone().unwrap().contains(right), "{path}: {error:?}"),
@@ -156,10 +124,7 @@ fn serves_directories_only() {
     let fails = |dirs: &[PathBuf]| Backend::open(dirs).is_err();
     assert!(fails(&[]));
     assert!(fails(&[dir.path().join("inside/a.csv")]));
-    assert!(fails(&[
-        dir.path().join("inside"),
-        dir.path().join("missing")
-    ]));
+    assert!(fails(&[dir.path().join("inside"), dir.path().join("missing")]));
 }
 
 #[test]

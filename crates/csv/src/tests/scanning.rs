@@ -13,27 +13,9 @@ use crate::backend::{Error, Observer};
 fn types_hold_for_the_whole_file() {
     let ones = "1\n".repeat(300_000);
     for (last, expected) in [
-        (
-            "1.5",
-            [
-                ("/columns/0/type", r#""decimal""#),
-                ("/columns/0/sum/value", "300001.5"),
-            ],
-        ),
-        (
-            "007",
-            [
-                ("/columns/0/type", r#""text""#),
-                ("/columns/0/text_because/line", "300002"),
-            ],
-        ),
-        (
-            "x",
-            [
-                ("/columns/0/type", r#""text""#),
-                ("/columns/0/text_because/line", "300002"),
-            ],
-        ),
+        ("1.5", [("/columns/0/type", r#""decimal""#), ("/columns/0/sum/value", "300001.5")]),
+        ("007", [("/columns/0/type", r#""text""#), ("/columns/0/text_because/line", "300002")]),
+        ("x", [("/columns/0/type", r#""text""#), ("/columns/0/text_because/line", "300002")]),
     ] {
         let answer = analyze(format!("a\n{ones}{last}\n").as_bytes()).unwrap();
         check(last, &answer, &expected);
@@ -77,11 +59,7 @@ fn utf16_is_decoded_across_reads() {
     for to_bytes in [u16::to_le_bytes, u16::to_be_bytes] {
         let bytes: Vec<u8> = text.encode_utf16().flat_map(to_bytes).collect();
         let answer = analyze(&bytes).unwrap();
-        check(
-            "utf-16",
-            &answer,
-            &[("/rows", "9000"), ("/columns/0/sum/value", "40495500")],
-        );
+        check("utf-16", &answer, &[("/rows", "9000"), ("/columns/0/sum/value", "40495500")]);
     }
 }
 
@@ -91,11 +69,7 @@ fn utf16_pairs_are_not_cut() {
     for padding in 4090..4100 {
         let text = format!("\u{FEFF}{},😀\n1,2\n", "x".repeat(padding));
         let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        check(
-            "pair",
-            &analyze(&bytes).unwrap(),
-            &[("/columns/1/name", r#""😀""#)],
-        );
+        check("pair", &analyze(&bytes).unwrap(), &[("/columns/1/name", r#""😀""#)]);
     }
 }
 
@@ -108,11 +82,7 @@ fn utf8_is_checked_across_reads() {
             bytes[place] = 0xE9;
         }
         let answer = analyze(&bytes).unwrap();
-        assert_eq!(
-            answer.pointer("/dialect/encoding").unwrap(),
-            encoding,
-            "{end:?}"
-        );
+        assert_eq!(answer.pointer("/dialect/encoding").unwrap(), encoding, "{end:?}");
     }
 }
 
@@ -120,25 +90,11 @@ fn utf8_is_checked_across_reads() {
 fn long_fields_pass_and_longer_ones_are_refused() {
     let large = format!("a,b\n1,\"{}\"\n2,x\n", "y".repeat(3 << 20));
     let answer = analyze(large.as_bytes()).unwrap();
-    check(
-        "3 MB field",
-        &answer,
-        &[("/rows", "2"), ("/columns/0/sum/value", "3")],
-    );
+    check("3 MB field", &answer, &[("/rows", "2"), ("/columns/0/sum/value", "3")]);
 
     let never_closed = format!("a,b\n1,2\n\"x\ny\",\"{}", "z\n".repeat(9 << 20));
     let error = analyze(never_closed.as_bytes()).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::RecordTooLong {
-                line: 3,
-                quote_line: 4,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, Error::RecordTooLong { line: 3, quote_line: 4, .. }), "{error}");
 }
 
 #[test]
@@ -146,17 +102,10 @@ fn wide_files_pass_and_wider_ones_are_refused() {
     let names: Vec<String> = (0..10_000).map(|index| format!("c{index}")).collect();
     let row = vec!["2"; 10_000].join(",");
     let answer = analyze(format!("{}\n{row}\n{row}\n", names.join(",")).as_bytes()).unwrap();
-    check(
-        "10 000 columns",
-        &answer,
-        &[("/rows", "2"), ("/columns/9999/sum/value", "4")],
-    );
+    check("10 000 columns", &answer, &[("/rows", "2"), ("/columns/9999/sum/value", "4")]);
 
     let error = analyze(format!("a,b\n1,2\n{}\n", ",".repeat(70_000)).as_bytes()).unwrap_err();
-    assert!(
-        matches!(error, Error::TooManyFields { line: 3, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, Error::TooManyFields { line: 3, .. }), "{error}");
 }
 
 #[test]
@@ -169,11 +118,7 @@ fn only_the_first_lines_of_an_oddity_are_listed() {
 #[test]
 fn long_cells_are_shown_cut() {
     let answer = analyze(format!("a\n1\n{}\n", "é".repeat(500)).as_bytes()).unwrap();
-    let shown = answer
-        .pointer("/columns/0/text_because/value")
-        .unwrap()
-        .as_str()
-        .unwrap();
+    let shown = answer.pointer("/columns/0/text_because/value").unwrap().as_str().unwrap();
     assert_eq!(shown, format!("{}…", "é".repeat(80)));
 }
 
@@ -186,22 +131,14 @@ fn columns_are_chosen_by_name_or_index() {
         request.columns = Some(wanted.iter().map(|name| (*name).to_owned()).collect());
         let answer = analyze_in(dir.path().to_owned(), &request, &Quiet)?;
         let columns = answer["columns"].as_array().unwrap();
-        Ok::<_, Error>(
-            columns
-                .iter()
-                .map(|column| column["name"].clone())
-                .collect::<Vec<_>>(),
-        )
+        Ok::<_, Error>(columns.iter().map(|column| column["name"].clone()).collect::<Vec<_>>())
     };
     assert_eq!(names(&["b", "a", "b"]).unwrap(), ["a", "b"]);
     assert_eq!(names(&["#2"]).unwrap(), ["b"]);
     assert_eq!(names(&["#1"]).unwrap(), ["#1"]);
     for unknown in ["A", "#4", "#0", ""] {
         let error = names(&[unknown]).unwrap_err().to_string();
-        assert!(
-            error.ends_with(r##"the columns are "a", "b", "#1""##),
-            "{error}"
-        );
+        assert!(error.ends_with(r##"the columns are "a", "b", "#1""##), "{error}");
     }
 }
 
@@ -219,10 +156,7 @@ impl Observer for CancelAfter {
     }
 
     fn cancelled(&self) -> bool {
-        self.seen
-            .borrow()
-            .last()
-            .is_some_and(|(bytes_done, ..)| *bytes_done >= self.bytes)
+        self.seen.borrow().last().is_some_and(|(bytes_done, ..)| *bytes_done >= self.bytes)
     }
 }
 
@@ -230,15 +164,8 @@ fn observed(bytes: u64) -> (Result<Value, Error>, Vec<Progress>) {
     let dir = tempfile::tempdir().unwrap();
     let text = "a,b\n".to_owned() + &"12345,67890\n".repeat(250_000);
     std::fs::write(dir.path().join("file.csv"), text).unwrap();
-    let observer = CancelAfter {
-        bytes,
-        seen: RefCell::default(),
-    };
-    let answer = analyze_in(
-        dir.path().to_owned(),
-        &every_operation("file.csv"),
-        &observer,
-    );
+    let observer = CancelAfter { bytes, seen: RefCell::default() };
+    let answer = analyze_in(dir.path().to_owned(), &every_operation("file.csv"), &observer);
     (answer, observer.seen.into_inner())
 }
 
@@ -247,11 +174,7 @@ fn progress_grows_to_the_total() {
     let (answer, seen) = observed(u64::MAX);
     assert!(answer.is_ok());
     assert!(seen.is_sorted(), "{seen:?}");
-    assert!(
-        seen.windows(2)
-            .all(|pair| pair[1].0 - pair[0].0 <= 256 << 10),
-        "{seen:?}"
-    );
+    assert!(seen.windows(2).all(|pair| pair[1].0 - pair[0].0 <= 256 << 10), "{seen:?}");
     assert_eq!(seen.last().unwrap(), &(3_000_004, 3_000_004, 250_000));
 }
 
@@ -270,10 +193,7 @@ struct AppendOnce<'a> {
 impl Observer for AppendOnce<'_> {
     fn progress(&self, bytes_done: u64, bytes_total: u64, _: u64) {
         if bytes_done < bytes_total {
-            let mut file = std::fs::File::options()
-                .append(true)
-                .open(self.file)
-                .unwrap();
+            let mut file = std::fs::File::options().append(true).open(self.file).unwrap();
             file.write_all(b"1\n").unwrap();
         }
     }
@@ -312,10 +232,7 @@ fn sales_fixture() {
             ("/columns/4/sum/value", "584"),
             ("/columns/4/nulls/value", "1"),
             ("/columns/4/average/value", "30.736842105263158"),
-            (
-                "/columns/4/max",
-                r#"{"value": 200, "exact": true, "line": 16}"#,
-            ),
+            ("/columns/4/max", r#"{"value": 200, "exact": true, "line": 16}"#),
             ("/columns/5/sum", r#"{"value": 1852.72, "exact": true}"#),
             ("/columns/5/average", r#"{"value": 92.636, "exact": true}"#),
             ("/columns/5/stddev/value", "125.74468135241767"),

@@ -51,39 +51,19 @@ proptest! {
 }
 
 fn written(rows: &[(i32, String)], way: &Way) -> Vec<u8> {
-    let Way {
-        delimiter,
-        line_end,
-        has_bom,
-        is_utf16,
-        ends_with_line_end,
-    } = way;
+    let Way { delimiter, line_end, has_bom, is_utf16, ends_with_line_end } = way;
     let rows = rows
         .iter()
         .map(|(id, note)| format!("{line_end}{id}{delimiter}\"{}\"", note.replace('"', "\"\"")));
-    let bom = if *has_bom || *is_utf16 {
-        "\u{FEFF}"
-    } else {
-        ""
-    };
+    let bom = if *has_bom || *is_utf16 { "\u{FEFF}" } else { "" };
     let last = if *ends_with_line_end { *line_end } else { "" };
     let text = format!("{bom}id{delimiter}note{}{last}", rows.collect::<String>());
-    if *is_utf16 {
-        text.encode_utf16().flat_map(u16::to_be_bytes).collect()
-    } else {
-        text.into()
-    }
+    if *is_utf16 { text.encode_utf16().flat_map(u16::to_be_bytes).collect() } else { text.into() }
 }
 
 /// The largest id and the physical line on which its first row starts.
 fn largest(rows: &[(i32, String)]) -> (i32, usize) {
     let largest = rows.iter().map(|(id, _)| *id).max().unwrap();
     let before = rows.iter().take_while(|(id, _)| *id != largest);
-    (
-        largest,
-        before
-            .map(|(_, note)| 1 + note.matches('\n').count())
-            .sum::<usize>()
-            + 2,
-    )
+    (largest, before.map(|(_, note)| 1 + note.matches('\n').count()).sum::<usize>() + 2)
 }

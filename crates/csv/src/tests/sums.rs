@@ -13,12 +13,7 @@ const SCALE: usize = 60;
 
 /// A number as written, of up to 38 digits, with or without an exponent.
 fn cell() -> impl Strategy<Value = String> {
-    let whole = prop_oneof![
-        "0",
-        "[1-9][0-9]{0,3}",
-        "[1-9][0-9]{4,17}",
-        "[1-9][0-9]{18,27}"
-    ];
+    let whole = prop_oneof!["0", "[1-9][0-9]{0,3}", "[1-9][0-9]{4,17}", "[1-9][0-9]{18,27}"];
     let fraction = prop_oneof![Just(String::new()), "\\.[0-9]{1,4}", "\\.[0-9]{5,10}"];
     let exponent = prop_oneof![9 => Just(String::new()), 1 => "[eE][+-]?[0-9]"];
     ("[+-]?", whole, fraction, exponent)
@@ -93,16 +88,11 @@ fn scaled(text: &str) -> BigInt {
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let zeros = SCALE as i32 + exponent - fraction.len() as i32;
     let zeros = "0".repeat(zeros.try_into().unwrap());
-    format!("{whole}{fraction}{zeros}")
-        .trim_start_matches('+')
-        .parse()
-        .unwrap()
+    format!("{whole}{fraction}{zeros}").trim_start_matches('+').parse().unwrap()
 }
 
 fn digits(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn check_average(average: &Value, sum: &BigInt, count: usize) -> Result<(), TestCaseError> {

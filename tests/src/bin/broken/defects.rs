@@ -5,6 +5,10 @@
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Once;
+
+/// For defects that show only once in the life of the process.
+static ONCE: Once = Once::new();
 
 /// The defect this process has; the empty name is none.
 #[derive(Clone, Copy)]
@@ -100,11 +104,16 @@ impl Defect {
         if self.is("answers-twice") && outgoing.method == "tools/list" {
             self.print(&outgoing.message);
         }
-        if self.is("late-progress") && outgoing.message["result"]["structuredContent"]["steps"] == 20 {
-            let params = json!({"progressToken": 4711, "progress": 1000});
-            let method = "notifications/progress";
-            self.print(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+        let counted = outgoing.message["result"]["structuredContent"]["steps"] == 20;
+        if self.is("late-progress") && counted {
+            ONCE.call_once(|| self.late_progress());
         }
+    }
+
+    fn late_progress(self) {
+        let params = json!({"progressToken": 4711, "progress": 1000});
+        let method = "notifications/progress";
+        self.print(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
     pub(crate) fn print(self, message: &Value) {
@@ -113,7 +122,7 @@ impl Defect {
 
     fn drops(self, outgoing: &Outgoing<'_>) -> bool {
         match self.0 {
-            "loses-answers" => outgoing.message["id"].as_u64().is_some_and(|id| id % 7777 == 0),
+            "loses-answers" => outgoing.message["id"].as_u64().is_some_and(|id| id % 7777 == 7000),
             "never-updates" => outgoing.method == "notifications/resources/updated",
             _ => false,
         }
@@ -124,8 +133,9 @@ impl Defect {
         match self.0 {
             "old-jsonrpc" if answers("ping") => message["jsonrpc"] = json!("1.0"),
             "numeric-ids" => {
-                let number = message["id"].as_str().and_then(|id| id.parse::<u64>().ok());
-                number.map(|number| message["id"] = json!(number));
+                if let Some(number) = message["id"].as_str().and_then(|id| id.parse::<u64>().ok()) {
+                    message["id"] = json!(number);
+                }
             }
             "result-and-error" if answers("prompts/list") => {
                 message["error"] = json!({"code": 1, "message": "both"});
@@ -156,7 +166,8 @@ impl Defect {
                 message["result"]["tools"][0]["inputSchema"]["type"] = json!("objekt");
             }
             "lists-vary" if answers("tools/list") => {
-                message["result"]["tools"][0]["description"] = json!(std::process::id().to_string());
+                message["result"]["tools"][0]["description"] =
+                    json!(std::process::id().to_string());
             }
             "wrong-output" if answers("tools/call") => {
                 let sum = &mut message["result"]["structuredContent"]["sum"];

@@ -3,8 +3,9 @@
 //! It exists to prove the engine: without a defect every check must be green, and with one exactly
 //! the checks that are about it must turn red. `broken NAME` starts it with the defect NAME.
 //!
-//! Reading order: this file feeds lines and timers to `server.rs`, which answers; `catalog.rs` is
-//! what it serves; `defects.rs` spoils what goes in and out.
+//! Reading order: this file feeds lines and timers to `server.rs`, which answers; `work.rs` holds
+//! the methods every revision has, `catalog.rs` what is served; `defects.rs` spoils what goes in
+//! and out.
 
 #![expect(
     clippy::indexing_slicing,
@@ -12,6 +13,7 @@
 )]
 
 mod server;
+mod work;
 mod catalog;
 mod defects;
 

@@ -6,21 +6,12 @@ pub(super) const CASES: &[Case] = &[
     (
         "line end inside quotes",
         b"a,b\n1,\"x\ny\"\n2,z\n",
-        &[
-            ("/rows", "2"),
-            (
-                "/columns/0/max",
-                r#"{"value": 2, "exact": true, "line": 4}"#,
-            ),
-        ],
+        &[("/rows", "2"), ("/columns/0/max", r#"{"value": 2, "exact": true, "line": 4}"#)],
     ),
     (
         "doubled quotes are one quote",
         b"\"say \"\"hi\"\"\",b\n1,2\n",
-        &[
-            ("/columns/0/name", r#""say \"hi\"""#),
-            ("/quality/stray_quotes", "null"),
-        ],
+        &[("/columns/0/name", r#""say \"hi\"""#), ("/quality/stray_quotes", "null")],
     ),
     (
         "stray quote in a bare field",
@@ -29,10 +20,7 @@ pub(super) const CASES: &[Case] = &[
             ("/rows", "2"),
             ("/columns/0/sum/value", "5"),
             ("/columns/1/type", r#""text""#),
-            (
-                "/quality/stray_quotes",
-                r#"{"count": 1, "first_lines": [2]}"#,
-            ),
+            ("/quality/stray_quotes", r#"{"count": 1, "first_lines": [2]}"#),
         ],
     ),
     (
@@ -52,19 +40,12 @@ pub(super) const CASES: &[Case] = &[
     (
         "unterminated quote behind a quoted line end",
         b"a,b\n\"x\ny\",\"4\n5,6",
-        &[
-            ("/rows", "0"),
-            ("/quality/unterminated_quote", r#"{"line": 3}"#),
-        ],
+        &[("/rows", "0"), ("/quality/unterminated_quote", r#"{"line": 3}"#)],
     ),
     (
         "a closing quote is the last byte",
         b"a,b\n1,\"2\"",
-        &[
-            ("/rows", "1"),
-            ("/columns/1/sum/value", "2"),
-            ("/quality", "{}"),
-        ],
+        &[("/rows", "1"), ("/columns/1/sum/value", "2"), ("/quality", "{}")],
     ),
     (
         "short row",
@@ -120,10 +101,7 @@ pub(super) const CASES: &[Case] = &[
     (
         "text above numbers proves a header",
         b"a,b\nx,1\n",
-        &[
-            ("/dialect/header", r#""detected""#),
-            ("/assumptions", "null"),
-        ],
+        &[("/dialect/header", r#""detected""#), ("/assumptions", "null")],
     ),
     (
         "text above text does not",

@@ -1,0 +1,166 @@
+//! Checks a tool's arguments against its published schema, and says what is wrong so that the
+//! model can mend it: where, what was expected, what was probably meant.
+//!
+//! This is not a JSON Schema library. It knows the keywords our own schemas are made of; a schema
+//! that needs another one is reported when the server starts, so nothing published goes unchecked.
+
+mod checker;
+mod words;
+
+use serde_json::Value;
+
+use crate::error::ToolError;
+use checker::Checker;
+
+/// Problems named in one answer; more would not be read.
+const MAX_PROBLEMS: usize = 5;
+
+/// Keywords that are checked here.
+const CHECKED: [&str; 21] = [
+    "$ref",
+    "$defs",
+    "type",
+    "const",
+    "enum",
+    "oneOf",
+    "anyOf",
+    "allOf",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+];
+
+/// Keywords that tell and do not restrict.
+const TELLING: [&str; 9] = [
+    "$schema",
+    "$comment",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "format",
+    "deprecated",
+    "readOnly",
+];
+
+/// Keywords whose rules a Rust type does not enforce when it is parsed.
+const BEYOND_TYPES: [&str; 9] = [
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+];
+
+/// The schema of one tool's arguments, ready to check them.
+#[derive(Debug, Clone)]
+pub(crate) struct Arguments {
+    schema: Value,
+    /// Parsing alone would let through what the schema forbids.
+    is_stricter_than_type: bool,
+}
+
+impl Arguments {
+    pub(crate) fn new(schema: Value) -> Self {
+        let is_stricter_than_type = mentions(&schema, &|key, value| {
+            // A minimum of 0 is how unsigned types are published; parsing enforces it.
+            BEYOND_TYPES.contains(&key) && !(key == "minimum" && value == 0)
+        });
+        Self { schema, is_stricter_than_type }
+    }
+
+    pub(crate) fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// What is wrong with arguments that parsing would accept.
+    pub(crate) fn check_before_parsing(&self, arguments: &str) -> Result<(), ToolError> {
+        if self.is_stricter_than_type { self.check(arguments) } else { Ok(()) }
+    }
+
+    /// What is wrong with arguments that could not be parsed, `error` being the parser's word.
+    pub(crate) fn explain(&self, arguments: &str, error: &serde_json::Error) -> ToolError {
+        match self.check(arguments) {
+            Err(problem) => problem,
+            Ok(()) => ToolError::new(format!("Invalid arguments: {}.", without_position(error))),
+        }
+    }
+
+    /// The keywords of the schema that nothing here checks.
+    pub(crate) fn unchecked_keywords(&self) -> Vec<String> {
+        let mut unknown = Vec::new();
+        collect_unknown(&self.schema, &mut unknown);
+        unknown
+    }
+
+    fn check(&self, arguments: &str) -> Result<(), ToolError> {
+        let value: Value = serde_json::from_str(arguments).map_err(|error| {
+            ToolError::new(format!("Invalid arguments: {}.", without_position(&error)))
+        })?;
+        let mut problems = Checker::problems(&self.schema, &value);
+        if problems.is_empty() {
+            return Ok(());
+        }
+        problems.truncate(MAX_PROBLEMS);
+        Err(ToolError::new(format!("Invalid arguments: {}.", problems.join("; "))))
+    }
+}
+
+/// Whether `is_wanted` holds for a keyword anywhere in the schema.
+fn mentions(schema: &Value, is_wanted: &dyn Fn(&str, &Value) -> bool) -> bool {
+    match schema {
+        Value::Object(map) => map.iter().any(|(key, value)| {
+            if key == "properties" || key == "$defs" {
+                return value
+                    .as_object()
+                    .is_some_and(|named| named.values().any(|inner| mentions(inner, is_wanted)));
+            }
+            is_wanted(key, value) || mentions(value, is_wanted)
+        }),
+        Value::Array(items) => items.iter().any(|item| mentions(item, is_wanted)),
+        _ => false,
+    }
+}
+
+fn collect_unknown(schema: &Value, unknown: &mut Vec<String>) {
+    let Some(keywords) = schema.as_object() else {
+        return;
+    };
+    for (key, value) in keywords {
+        let inner: Vec<&Value> = match (key.as_str(), value) {
+            ("properties" | "$defs", Value::Object(named)) => named.values().collect(),
+            ("oneOf" | "anyOf" | "allOf", Value::Array(parts)) => parts.iter().collect(),
+            ("items" | "additionalProperties", inner) => vec![inner],
+            (key, _)
+                if CHECKED.contains(&key) || TELLING.contains(&key) || key.starts_with("x-") =>
+            {
+                Vec::new()
+            }
+            (key, _) => {
+                unknown.push(key.to_owned());
+                Vec::new()
+            }
+        };
+        inner.into_iter().for_each(|inner| collect_unknown(inner, unknown));
+    }
+}
+
+/// "at line 1 column 8" counts bytes of a message the model never saw.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
+}

@@ -1,0 +1,72 @@
+//! Limits one by one, with the clock standing still: what is over them is refused in words, and
+//! the rest goes on. What flags do to built servers is tested in the workspace's `tests/`.
+
+use std::time::Duration;
+
+use mcp::client::{Answering, Client, ClientError};
+use mcp::{Limits, Revision};
+use serde_json::json;
+
+use crate::fixture::{State, server};
+
+async fn connect(limits: Limits) -> (std::sync::Arc<State>, Client) {
+    let state = State::new();
+    let server = server(state.clone()).limits(limits);
+    let client = Client::in_memory(server, Revision::V2026_07_28, Answering::nothing()).await;
+    (state, client.expect("connect"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_takes_too_long_is_stopped_and_said_to_be() {
+    let limits = Limits { call_timeout: Duration::from_secs(3), ..Limits::default() };
+    let (state, client) = connect(limits).await;
+    let late = client.call_tool("wait", json!({})).await.expect("call");
+    assert!(late.is_error && late.text().contains("Stopped after 3 s"), "{}", late.text());
+    state.on_drop.notified().await;
+    assert_eq!(client.call_tool("number", json!({})).await.expect("alive").text(), "42");
+}
+
+#[tokio::test]
+async fn one_call_too_many_is_refused_before_it_begins() {
+    let (state, client) = connect(Limits { max_in_flight: 2, ..Limits::default() }).await;
+    let waiting: Vec<_> =
+        (0..2).map(|_| client.start("tools/call", json!({"name": "wait"}))).collect();
+    let refused = client.call_tool("wait", json!({})).await.expect_err("refused");
+    assert!(refused.to_string().contains("Too many requests in flight"), "{refused}");
+    state.go_on.add_permits(2);
+    for call in waiting {
+        assert!(call.answer().await.is_ok());
+    }
+    assert_eq!(client.call_tool("number", json!({})).await.expect("room again").text(), "42");
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_come_through_at_the_rate_and_the_rest_are_told_when_to_come_again() {
+    let (_, client) = connect(Limits { calls_per_second: Some(50), ..Limits::default() }).await;
+    let mut through = 0;
+    // 1,000 a second for ten seconds.
+    for _ in 0..10_000 {
+        match client.call_tool("number", json!({})).await {
+            Ok(_) => through += 1,
+            Err(ClientError::Rpc { code: -32603, message, data }) => {
+                let wait = data["retryAfterMs"].as_u64().expect("retryAfterMs");
+                assert!((1..=21).contains(&wait) && message.contains("try again in"), "{message}");
+            }
+            Err(other) => panic!("{other}"),
+        }
+        tokio::time::advance(Duration::from_millis(1)).await;
+    }
+    assert!((495..=510).contains(&through), "{through}");
+    assert!(client.request("tools/list", json!({})).await.is_ok(), "lists cost nothing");
+}
+
+#[tokio::test]
+async fn subscriptions_have_an_end() {
+    let (_, client) = connect(Limits { max_subscriptions: 1, ..Limits::default() }).await;
+    let uris = json!({"resourceSubscriptions": ["fixture://watched", "fixture://item/1"]});
+    let too_many = client.request("subscriptions/listen", json!({"notifications": uris})).await;
+    assert!(too_many.expect_err("refused").to_string().contains("More than 1 resource"));
+    let _first = client.start("subscriptions/listen", json!({"notifications": {}}));
+    let second = client.request("subscriptions/listen", json!({"notifications": {}})).await;
+    assert!(second.expect_err("refused").to_string().contains("Too many subscriptions"));
+}
