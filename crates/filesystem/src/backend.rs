@@ -52,10 +52,7 @@ impl Backend {
 pub(crate) enum Error {
     /// At start-up only, so the text may name what the operator typed.
     #[error("cannot serve {path:?}: {cause}")]
-    Directory {
-        path: PathBuf,
-        cause: std::io::Error,
-    },
+    Directory { path: PathBuf, cause: std::io::Error },
     #[error("`--deny {glob}` is not a glob: {reason}")]
     Glob { glob: String, reason: String },
     #[error("{path:?} was not found in the served directories")]

@@ -23,28 +23,14 @@ fn main() -> ExitCode {
 /// The table of contents. The tests talk to exactly this value.
 fn server(config: Config) -> anyhow::Result<Server<Backend>> {
     let backend = Backend::open(&config.dirs, &config.deny)?;
-    Ok(
-        Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
-            .title("Filesystem")
-            .tool(
-                "list_allowed_directories",
-                READ_ONLY.title("List the served directories"),
-                tools::list_allowed_directories,
-            )
-            .tool(
-                "read_text_file",
-                READ_ONLY.title("Read a text file"),
-                tools::read_text_file,
-            )
-            .tool(
-                "list_directory",
-                READ_ONLY.title("List a directory"),
-                tools::list_directory,
-            )
-            .tool(
-                "get_file_info",
-                READ_ONLY.title("Look at one file"),
-                tools::get_file_info,
-            ),
-    )
+    Ok(Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
+        .title("Filesystem")
+        .tool(
+            "list_allowed_directories",
+            READ_ONLY.title("List the served directories"),
+            tools::list_allowed_directories,
+        )
+        .tool("read_text_file", READ_ONLY.title("Read a text file"), tools::read_text_file)
+        .tool("list_directory", READ_ONLY.title("List a directory"), tools::list_directory)
+        .tool("get_file_info", READ_ONLY.title("Look at one file"), tools::get_file_info))
 }

@@ -1,14 +1,17 @@
 //! Through the protocol, in memory: what may be read, and what must not get out.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp::Revision;
 use mcp::client::{Answering, Client, ToolAnswer};
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use serde_json::{Value, json};
 
+use crate::backend::{Backend, Lines};
 use crate::config::Config;
 use crate::server;
 
@@ -47,14 +50,10 @@ fn directory() -> tempfile::TempDir {
 }
 
 async fn connect(dir: &Path, revision: Revision) -> Client {
-    let config = Config {
-        dirs: vec![dir.join("inside")],
-        deny: vec![".env".to_owned(), "keys".to_owned()],
-    };
+    let config =
+        Config { dirs: vec![dir.join("inside")], deny: vec![".env".to_owned(), "keys".to_owned()] };
     let server = server(config).expect("server");
-    Client::in_memory(server, revision, Answering::nothing())
-        .await
-        .expect("connect")
+    Client::in_memory(server, revision, Answering::nothing()).await.expect("connect")
 }
 
 async fn call(client: &Client, tool: &str, arguments: Value) -> ToolAnswer {
@@ -71,14 +70,8 @@ async fn reads_what_is_inside_in_every_revision() {
             (json!({"path": "lines.txt"}), "l1\nl2\nl3\n"),
             (json!({"path": &absolute}), "l1\nl2\nl3\n"),
             (json!({"path": "./folder/../lines.txt", "head": 1}), "l1\n"),
-            (
-                json!({"path": "lines.txt", "head": 1_000_000_000_000u64}),
-                "l1\nl2\nl3\n",
-            ),
-            (
-                json!({"path": "lines.txt", "startLine": 2, "head": 1}),
-                "l2\n",
-            ),
+            (json!({"path": "lines.txt", "head": 1_000_000_000_000u64}), "l1\nl2\nl3\n"),
+            (json!({"path": "lines.txt", "startLine": 2, "head": 1}), "l2\n"),
             (json!({"path": "lines.txt", "tail": 1}), "l3\n"),
             (json!({"path": "umlaut.txt", "tail": 1}), "end"),
             (json!({"path": "umlaut.txt"}), "\u{fc}\r\nend"),
@@ -111,6 +104,9 @@ async fn refuses_everything_else() {
         ("link-up/secret.txt".to_owned(), "outside"),
         ("link-magic/etc/passwd".to_owned(), "outside"),
         ("loop".to_owned(), "outside"),
+        // Not found would tell that something was looked for out there.
+        ("../missing".to_owned(), "outside"),
+        ("link-up/missing".to_owned(), "outside"),
         ("nope/../../x".to_owned(), "was not found"),
         ("missing".to_owned(), "was not found"),
         ("~".to_owned(), "was not found"),
@@ -129,15 +125,9 @@ async fn refuses_everything_else() {
     ] {
         let answer = call(&client, "read_text_file", json!({"path": path})).await;
         let text = answer.text();
-        assert!(
-            answer.is_error && text.contains(refusal),
-            "{path:?}: {text}"
-        );
+        assert!(answer.is_error && text.contains(refusal), "{path:?}: {text}");
         let said = text.replace(&format!("{path:?}"), "");
-        assert!(
-            !said.contains('/') && !said.contains("secret"),
-            "{path:?}: {text}"
-        );
+        assert!(!said.contains('/') && !said.contains("secret"), "{path:?}: {text}");
     }
 }
 
@@ -148,22 +138,13 @@ async fn lists_without_the_denied_and_without_following() {
     let client = connect(dir.path(), Revision::V2025_11_25).await;
     let listed = |arguments| async { call(&client, "list_directory", arguments).await.text() };
     let all = listed(json!({"path": "."})).await;
-    assert!(
-        all.contains("[DIR] folder\n") && all.contains("[LINK] link-up\n"),
-        "{all}"
-    );
+    assert!(all.contains("[DIR] folder\n") && all.contains("[LINK] link-up\n"), "{all}");
     assert!(all.contains("[OTHER] fifo\n"), "{all}");
-    assert!(
-        !all.contains(".env") && !all.contains("[DIR] keys"),
-        "{all}"
-    );
+    assert!(!all.contains(".env") && !all.contains("[DIR] keys"), "{all}");
     let folder = listed(json!({"path": "folder"})).await;
     assert_eq!(folder, "[FILE] b.txt\n[FILE] two\\nlines\n");
     let page = listed(json!({"path": "folder", "maxEntries": 1})).await;
-    assert_eq!(
-        page,
-        "[FILE] b.txt\n[2 entries in all; go on with skip: 1]\n"
-    );
+    assert_eq!(page, "[FILE] b.txt\n[2 entries in all; go on with skip: 1]\n");
     let answer = call(&client, "list_directory", json!({"path": "lines.txt"})).await;
     assert!(answer.is_error && answer.text().contains("not a directory"));
 }
@@ -179,12 +160,7 @@ async fn a_long_line_is_cut_between_characters() {
         let text = answer.content[0]["text"].as_str().unwrap();
         assert_eq!(text.len(), 262_143);
         assert!(long.starts_with(text));
-        assert!(
-            answer.content[1]["text"]
-                .as_str()
-                .unwrap()
-                .starts_with("[cut")
-        );
+        assert!(answer.content[1]["text"].as_str().unwrap().starts_with("[cut"));
     }
 }
 
@@ -196,14 +172,33 @@ async fn describes_and_names_what_is_served() {
     assert_eq!(info.structured["size_bytes"], 9);
     assert_eq!(info.structured["kind"], "file");
     let served = call(&client, "list_allowed_directories", json!({})).await;
-    assert_eq!(
-        served.structured["directories"],
-        json!([dir.path().join("inside")])
-    );
-    for wrong in [
-        json!({"path": "lines.txt", "head": 0}),
-        json!({"path": "lines.txt", "bogus": 1}),
-    ] {
+    assert_eq!(served.structured["directories"], json!([dir.path().join("inside")]));
+    for wrong in [json!({"path": "lines.txt", "head": 0}), json!({"path": "lines.txt", "bogus": 1})]
+    {
         assert!(call(&client, "read_text_file", wrong).await.is_error);
     }
+}
+
+#[test]
+fn a_directory_swapped_for_a_link_never_leads_outside() {
+    let dir = directory();
+    let inside = dir.path().join("inside");
+    std::fs::write(dir.path().join("b.txt"), "secret").unwrap();
+    let backend = Backend::open(std::slice::from_ref(&inside), &[]).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let (folder, link) = (inside.join("folder"), inside.join("link-up"));
+                renameat_with(CWD, folder, CWD, link, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let whole = Lines::From { first: 1, count: 9 };
+        let texts: BTreeSet<String> = (0..20_000)
+            .filter_map(|_| backend.read("folder/b.txt", whole, 99).ok())
+            .map(|read| read.text)
+            .collect();
+        done.store(true, Ordering::Relaxed);
+        assert_eq!(texts, BTreeSet::from(["b".to_owned()]));
+    });
 }

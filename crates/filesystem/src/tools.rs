@@ -54,19 +54,14 @@ pub(crate) async fn read_text_file(cx: Context<Backend>, input: ReadTextFile) ->
     let lines = match (input.tail, input.head, input.start_line) {
         (Some(tail), None, None) => Lines::Last(tail),
         (Some(_), ..) => {
-            return Err(ToolError::new(
-                "Give `tail`, or `head` and `startLine`, not both.",
-            ));
+            return Err(ToolError::new("Give `tail`, or `head` and `startLine`, not both."));
         }
-        (None, head, first) => Lines::From {
-            first: first.unwrap_or(1),
-            count: head.unwrap_or(u64::MAX),
-        },
+        (None, head, first) => {
+            Lines::From { first: first.unwrap_or(1), count: head.unwrap_or(u64::MAX) }
+        }
     };
     let state = cx.state.clone();
-    let read = cx
-        .blocking(move || state.read(&input.path, lines, MAX_ANSWER_BYTES))
-        .await?;
+    let read = cx.blocking(move || state.read(&input.path, lines, MAX_ANSWER_BYTES)).await?;
     let reply = Reply::text(read.text);
     Ok(if read.is_cut {
         reply.with(Content::text(format!(
@@ -102,9 +97,7 @@ pub(crate) async fn list_directory(
 ) -> ToolResult<Reply> {
     let state = cx.state.clone();
     let skip = input.skip;
-    let listing = cx
-        .blocking(move || state.list(&input.path, skip, input.max_entries))
-        .await?;
+    let listing = cx.blocking(move || state.list(&input.path, skip, input.max_entries)).await?;
     let mut text = String::new();
     for entry in &listing.entries {
         let mark = match entry.kind {
@@ -119,11 +112,8 @@ pub(crate) async fn list_directory(
     }
     let end = skip.saturating_add(listing.entries.len());
     if end < listing.total {
-        let _infallible = writeln!(
-            text,
-            "[{} entries in all; go on with skip: {end}]",
-            listing.total
-        );
+        let _infallible =
+            writeln!(text, "[{} entries in all; go on with skip: {end}]", listing.total);
     }
     Ok(Reply::text(text))
 }

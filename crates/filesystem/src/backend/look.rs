@@ -48,9 +48,7 @@ pub(crate) struct FileInfo {
 
 pub(super) fn list(opened: Opened, path: &str, skip: usize, max: usize) -> Result<Listing, Error> {
     let failed = |errno| match errno {
-        rustix::io::Errno::NOTDIR => Error::NotADirectory {
-            path: path.to_owned(),
-        },
+        rustix::io::Errno::NOTDIR => Error::NotADirectory { path: path.to_owned() },
         other => explain(other, path),
     };
     let mut entries = Vec::new();
@@ -66,10 +64,7 @@ pub(super) fn list(opened: Opened, path: &str, skip: usize, max: usize) -> Resul
             FileType::Symlink => Kind::Link,
             _ => Kind::Other,
         };
-        entries.push(Entry {
-            name: name.to_string_lossy().into_owned(),
-            kind,
-        });
+        entries.push(Entry { name: name.to_string_lossy().into_owned(), kind });
     }
     entries.sort_unstable();
     let total = entries.len();
@@ -78,16 +73,10 @@ pub(super) fn list(opened: Opened, path: &str, skip: usize, max: usize) -> Resul
 }
 
 pub(super) fn info(opened: Opened, path: &str) -> Result<FileInfo, Error> {
-    let found = opened.file.metadata().map_err(|cause| Error::Read {
-        path: path.to_owned(),
-        cause,
-    })?;
+    let found =
+        opened.file.metadata().map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
     Ok(FileInfo {
-        kind: if found.is_dir() {
-            Kind::Directory
-        } else {
-            Kind::File
-        },
+        kind: if found.is_dir() { Kind::Directory } else { Kind::File },
         size_bytes: found.len(),
         modified_unix_secs: found.mtime(),
         permissions: format!("{:o}", found.mode() & 0o7777),

@@ -44,15 +44,9 @@ struct Root {
 impl Sandbox {
     pub(super) fn open(dirs: &[PathBuf], deny: &[String]) -> Result<Self, Error> {
         let open = |dir: &PathBuf| {
-            open_root(dir).map_err(|cause| Error::Directory {
-                path: dir.clone(),
-                cause,
-            })
+            open_root(dir).map_err(|cause| Error::Directory { path: dir.clone(), cause })
         };
-        Ok(Self {
-            roots: dirs.iter().map(open).collect::<Result<_, _>>()?,
-            deny: globs(deny)?,
-        })
+        Ok(Self { roots: dirs.iter().map(open).collect::<Result<_, _>>()?, deny: globs(deny)? })
     }
 
     pub(super) fn directories(&self) -> Vec<String> {
@@ -64,9 +58,7 @@ impl Sandbox {
         let opened = self.open_any(path)?;
         match kind(&opened.file) {
             Ok(FileType::RegularFile) => Ok(opened.file),
-            Ok(_) => Err(Error::NotAFile {
-                path: path.to_owned(),
-            }),
+            Ok(_) => Err(Error::NotAFile { path: path.to_owned() }),
             Err(errno) => Err(explain(errno, path)),
         }
     }
@@ -80,9 +72,7 @@ impl Sandbox {
             };
             // Before opening, so that the answer does not tell whether the file exists.
             if is_denied(&self.deny, inner) {
-                return Err(Error::Denied {
-                    path: path.to_owned(),
-                });
+                return Err(Error::Denied { path: path.to_owned() });
             }
             match self.open_in(root, inner) {
                 Ok(opened) => return Ok(opened),
@@ -106,11 +96,7 @@ impl Sandbox {
         if is_denied(&self.deny, &inner) {
             return Err(Errno::ACCESS);
         }
-        Ok(Opened {
-            file: File::from(file),
-            inner,
-            deny: self.deny.clone(),
-        })
+        Ok(Opened { file: File::from(file), inner, deny: self.deny.clone() })
     }
 }
 
@@ -119,15 +105,8 @@ impl Root {
         if path.is_relative() {
             return Some(path);
         }
-        let inner = self
-            .prefixes
-            .iter()
-            .find_map(|prefix| path.strip_prefix(prefix).ok())?;
-        Some(if inner.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            inner
-        })
+        let inner = self.prefixes.iter().find_map(|prefix| path.strip_prefix(prefix).ok())?;
+        Some(if inner.as_os_str().is_empty() { Path::new(".") } else { inner })
     }
 
     /// Where the opened file lies whatever links led to it, for `--deny`.
@@ -143,19 +122,14 @@ impl Root {
 fn real_path(file: &OwnedFd) -> Result<PathBuf, Errno> {
     use std::os::unix::ffi::OsStringExt;
     let target = readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new())?;
-    Ok(PathBuf::from(std::ffi::OsString::from_vec(
-        target.into_bytes(),
-    )))
+    Ok(PathBuf::from(std::ffi::OsString::from_vec(target.into_bytes())))
 }
 
 fn open_root(dir: &Path) -> std::io::Result<Root> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let descriptor = rustix::fs::open(dir, flags, Mode::empty())?;
     let prefixes = [std::path::absolute(dir)?, dir.canonicalize()?];
-    Ok(Root {
-        descriptor,
-        prefixes,
-    })
+    Ok(Root { descriptor, prefixes })
 }
 
 /// Opening a FIFO without a writer, or some devices, would block without `NONBLOCK`.
@@ -188,17 +162,8 @@ fn globs(texts: &[String]) -> Result<GlobSet, Error> {
             glob: text.clone(),
             reason: error.kind().to_string(),
         };
-        let anywhere = if text.contains('/') {
-            text.clone()
-        } else {
-            format!("**/{text}")
-        };
-        set.add(
-            GlobBuilder::new(&anywhere)
-                .literal_separator(true)
-                .build()
-                .map_err(wrong)?,
-        );
+        let anywhere = if text.contains('/') { text.clone() } else { format!("**/{text}") };
+        set.add(GlobBuilder::new(&anywhere).literal_separator(true).build().map_err(wrong)?);
     }
     set.build().map_err(|error| Error::Glob {
         glob: texts.join(" --deny "),
@@ -215,9 +180,6 @@ pub(super) fn explain(errno: Errno, path: &str) -> Error {
         Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL => {
             Error::NotFound { path }
         }
-        other => Error::Read {
-            path,
-            cause: other.into(),
-        },
+        other => Error::Read { path, cause: other.into() },
     }
 }

@@ -20,10 +20,7 @@ pub(crate) struct Text {
 }
 
 pub(super) fn read(file: File, path: &str, lines: Lines, max_bytes: usize) -> Result<Text, Error> {
-    let failed = |cause| Error::Read {
-        path: path.to_owned(),
-        cause,
-    };
+    let failed = |cause| Error::Read { path: path.to_owned(), cause };
     let (bytes, is_cut) = match lines {
         Lines::From { first, count } => from(file, first, count, max_bytes),
         Lines::Last(count) => last(file, count, max_bytes),
@@ -32,9 +29,7 @@ pub(super) fn read(file: File, path: &str, lines: Lines, max_bytes: usize) -> Re
     let bytes = whole_characters(bytes, is_cut, lines);
     match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Ok(Text { text, is_cut }),
-        _ => Err(Error::NotText {
-            path: path.to_owned(),
-        }),
+        _ => Err(Error::NotText { path: path.to_owned() }),
     }
 }
 
@@ -49,12 +44,7 @@ fn from(file: File, first: u64, count: u64, max_bytes: usize) -> std::io::Result
     for _ in 0..count {
         // One byte more than allowed tells a cut from an end.
         let room = (max_bytes + 1).saturating_sub(taken.len());
-        if reader
-            .by_ref()
-            .take(room as u64)
-            .read_until(b'\n', &mut taken)?
-            == 0
-        {
+        if reader.by_ref().take(room as u64).read_until(b'\n', &mut taken)? == 0 {
             break;
         }
         if taken.len() > max_bytes {
@@ -74,14 +64,8 @@ fn last(mut file: File, count: u64, max_bytes: usize) -> std::io::Result<(Vec<u8
     let mut bytes = Vec::new();
     file.take(window).read_to_end(&mut bytes)?;
     let body = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-    let mut breaks = body
-        .iter()
-        .enumerate()
-        .rev()
-        .filter(|(_, byte)| **byte == b'\n');
-    let nth = usize::try_from(count)
-        .unwrap_or(usize::MAX)
-        .saturating_sub(1);
+    let mut breaks = body.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
+    let nth = usize::try_from(count).unwrap_or(usize::MAX).saturating_sub(1);
     match breaks.nth(nth) {
         Some((index, _)) => Ok((bytes.split_off(index + 1), false)),
         None => Ok((bytes, start > 0)),
