@@ -171,6 +171,10 @@ async fn describes_and_names_what_is_served() {
     let info = call(&client, "get_file_info", json!({"path": "lines.txt"})).await;
     assert_eq!(info.structured["size_bytes"], 9);
     assert_eq!(info.structured["kind"], "file");
+    for special in ["fifo", "socket"] {
+        let answer = call(&client, "get_file_info", json!({"path": special})).await;
+        assert!(answer.is_error && answer.text().contains("not a regular file"));
+    }
     let served = call(&client, "list_allowed_directories", json!({})).await;
     assert_eq!(served.structured["directories"], json!([dir.path().join("inside")]));
     for wrong in [json!({"path": "lines.txt", "head": 0}), json!({"path": "lines.txt", "bogus": 1})]
