@@ -54,7 +54,8 @@ async fn initialize_offers_the_newest_handshake_to_strangers() {
     }
 }
 
-fn refused() -> Vec<(&'static str, i64, Value)> {
+/// Lines that are no request.
+fn malformed() -> Vec<(&'static str, i64, Value)> {
     vec![
         ("not json", -32700, Value::Null),
         (r#"{"jsonrpc":"2.0","id":7,"method":"ping""#, -32700, json!(7)),
@@ -80,6 +81,12 @@ fn refused() -> Vec<(&'static str, i64, Value)> {
             -32602,
             json!(7),
         ),
+    ]
+}
+
+/// Requests that cannot be served.
+fn unservable() -> Vec<(&'static str, i64, Value)> {
+    vec![
         (r#"{"jsonrpc":"2.0","id":7,"method":"no/such"}"#, -32601, json!(7)),
         (r#"{"jsonrpc":"2.0","id":7,"method":"server/discover"}"#, -32601, json!(7)),
         (r#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#, -32602, json!(7)),
@@ -121,7 +128,7 @@ fn refused() -> Vec<(&'static str, i64, Value)> {
 async fn what_is_no_request_is_refused() {
     let mut peer = raw();
     peer.initialize(Revision::V2025_11_25).await;
-    for (line, code, id) in refused() {
+    for (line, code, id) in malformed().into_iter().chain(unservable()) {
         let answer = peer.ask(line).await;
         assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
         assert_eq!(answer.get("id").cloned().unwrap_or_default(), id, "{line}: {answer}");

@@ -12,6 +12,7 @@
 //! | [`case`] | requirements as data: bytes in, shape out |
 //! | [`pattern`] | the shapes |
 //! | [`profile`] | what to call on a given server |
+//! | [`discover`] | the same, found out from a server nobody knows |
 //! | [`watch`] | the rules every single message is held to |
 //! | [`findings`] | what the watching has found |
 //! | [`schema`] | the official JSON Schemas, where a folder of them is given |
@@ -32,6 +33,7 @@ mod checks;
 pub mod case;
 pub mod pattern;
 pub mod profile;
+pub mod discover;
 pub mod watch;
 pub mod findings;
 pub mod schema;

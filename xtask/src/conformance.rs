@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use workspace_tests::discover;
 use workspace_tests::profile::Profile as Knowledge;
 use workspace_tests::report::{Report, Row};
 use workspace_tests::revision::{self, Revision};
@@ -20,6 +21,9 @@ pub(crate) struct Args {
     /// Check any server: the command that starts it, words separated by spaces
     #[arg(long, value_name = "CMD")]
     stdio: Option<String>,
+    /// With --stdio: call any tool that answers, not only those that say they just read
+    #[arg(long, requires = "stdio")]
+    allow_calls: bool,
     /// Only this revision; may be repeated
     #[arg(long = "revision", value_name = "DATE", value_parser = parse_revision)]
     revisions: Vec<Revision>,
@@ -36,7 +40,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let targets = match &args.stdio {
-        Some(command) => vec![foreign(command)?],
+        Some(command) => vec![foreign(command, args.allow_calls)?],
         None => ours(workspace, &args.names)?,
     };
     let revisions = args.revisions.clone();
@@ -92,12 +96,15 @@ fn own_target(workspace: &Workspace, server: &Server) -> Result<Target> {
     Ok(Target { name: server.name.clone(), command, profile: Some(profile) })
 }
 
-/// A server nothing is known of: the checks that need to know what to call are skipped.
-fn foreign(command: &str) -> Result<Target> {
+/// A server nothing is known of but what it says of itself. What that does not tell, the checks
+/// that need it skip.
+fn foreign(command: &str, allow_calls: bool) -> Result<Target> {
     let command: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
     let Some(program) = command.first() else { bail!("--stdio needs a command") };
     let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Target { name, command, profile: None })
+    let mut target = Target { name, command, profile: None };
+    target.profile = Some(discover::profile(&target, allow_calls));
+    Ok(target)
 }
 
 fn parse_revision(date: &str) -> Result<Revision, String> {

@@ -1,19 +1,22 @@
 //! Answers questions about CSV files without ever being silently wrong. Knows nothing of MCP.
 //!
 //! Reading order follows the bytes: `sandbox` opens the file, `source` turns it into UTF-8 chunks,
-//! `dialect` looks at the first of them, `records` cuts them into rows, `scan` hands each cell to
-//! its `column`, which reads it with `number` and adds it to a `tally`; `exact` turns the tally
-//! into printed digits, `summary` puts the answer
-//! together and `report` is its shape.
+//! `dialect` looks at the first of them, `records` cuts them into rows, `reader` makes a table of
+//! them. `scan` hands each cell to its `column`, which reads it with `number` and adds it to its
+//! `stats`: a `tally` of numbers and what is `collect`ed of texts. `exact` turns a tally into printed
+//! digits, `summary` puts the answer together and `report` is its shape.
 
 mod sandbox;
 mod source;
 mod dialect;
 mod records;
+mod reader;
 mod scan;
 mod column;
 mod number;
+mod stats;
 mod tally;
+mod collect;
 mod exact;
 mod summary;
 mod report;

@@ -9,6 +9,7 @@ mod messy;
 mod sandbox;
 mod sums;
 mod structure;
+mod collected;
 mod scanning;
 
 use std::path::PathBuf;
@@ -31,7 +32,8 @@ fn analyze_in(dir: PathBuf, request: &Analyze, observer: &dyn Observer) -> Resul
 }
 
 fn every_operation(path: &str) -> Analyze {
-    let names = r#"["sum", "average", "count", "min", "max", "nulls", "stddev"]"#;
+    let names = r#"["sum", "average", "count", "min", "max", "nulls", "stddev",
+        "distinct", "median", "quantiles", "mode"]"#;
     let operations = serde_json::from_str(names).unwrap();
     Analyze { filepath: path.to_owned(), operations, columns: None }
 }

@@ -3,20 +3,20 @@
 //! A column starts empty and only ever moves towards text: integer, decimal, float, text. Once it
 //! is text its cells are only counted, which is also what makes wide text files fast.
 
-use super::exact;
 use super::number::{self, Number};
 use super::report::{
-    self, ColumnReport, ColumnType, CounterExample, Hint, Operation, Reason, TokenCount,
+    ColumnReport, ColumnType, CounterExample, Hint, Operation, Reason, TokenCount,
 };
 use super::source;
-use super::tally::{Tally, Wanted};
+use super::stats::Stats;
+use super::tally::Wanted;
 
 #[derive(Default)]
 pub(super) struct Column {
     kind: ColumnType,
     mark: Mark,
-    empty_cells: u64,
-    tally: Tally,
+    stats: Stats,
+    numbers: u64,
     /// Null words, which are nulls only if the column is otherwise numeric.
     null_tokens: Vec<TokenCount>,
     nan: u64,
@@ -29,6 +29,18 @@ pub(super) struct Column {
     /// Bit `n` is set when a number with `n` decimals was seen.
     scales: u64,
     first_marked: Option<CounterExample>,
+}
+
+/// What a cell is, in the light of the cells of its column before it.
+#[derive(Clone, Copy)]
+pub(super) enum Class {
+    Empty,
+    Number(Number),
+    /// A word such as NA.
+    NullToken,
+    /// NaN or infinite.
+    NonFinite,
+    Text,
 }
 
 /// The decimal mark of a column.
@@ -47,25 +59,41 @@ impl Column {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, cell: &[u8], wanted: Wanted, line: &impl Fn() -> u64) {
-        if cell.is_empty() {
-            self.empty_cells += 1;
-        } else if self.kind == ColumnType::Text {
-            self.push_text(cell);
-        } else if let Some(number) = number::parse(cell, self.mark.byte()) {
-            self.push_number(number, wanted, line);
-        } else {
-            self.push_odd(cell, wanted, line);
-        }
+    pub(super) fn push(&mut self, cell: &[u8], wanted: Wanted, line: &impl Fn() -> u64) -> Class {
+        let class = self.classify(cell, line);
+        self.stats.add(cell, class, wanted, line);
+        class
     }
 
     /// A cell that a short row does not have.
-    pub(super) fn push_missing(&mut self) {
-        self.empty_cells += 1;
+    pub(super) fn push_missing(&mut self) -> Class {
+        self.stats.add_missing();
+        Class::Empty
+    }
+
+    #[inline]
+    fn classify(&mut self, cell: &[u8], line: &impl Fn() -> u64) -> Class {
+        if cell.is_empty() {
+            Class::Empty
+        } else if self.kind == ColumnType::Text {
+            self.classify_text(cell)
+        } else if let Some(number) = number::parse(cell, self.mark.byte()) {
+            self.note_number(number)
+        } else {
+            self.classify_odd(cell, line)
+        }
     }
 
     pub(super) fn is_numeric(&self) -> bool {
-        self.kind != ColumnType::Text && self.tally.count > 0
+        self.kind != ColumnType::Text && self.numbers > 0
+    }
+
+    pub(super) fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    pub(super) fn stats_mut(&mut self) -> &mut Stats {
+        &mut self.stats
     }
 
     pub(super) fn decimal_mark(&self) -> Option<(Mark, u64)> {
@@ -92,14 +120,15 @@ impl Column {
         self.text_because = self.first_marked.take();
     }
 
+    /// Consumes what is reported.
     pub(super) fn report(
         mut self,
         name: String,
         index: usize,
-        rows: u64,
         operations: &[Operation],
     ) -> ColumnReport {
         let kind = self.final_kind();
+        let is_numeric = self.is_numeric();
         let mut report = ColumnReport {
             name,
             index,
@@ -109,48 +138,14 @@ impl Column {
             null_tokens: Vec::new(),
             nan: 0,
             infinite: 0,
-            count: None,
-            nulls: None,
-            sum: None,
-            average: None,
-            min: None,
-            max: None,
-            stddev: None,
+            answers: self.stats.answers(operations, is_numeric),
         };
-        let is_numeric = self.is_numeric();
         if is_numeric {
             report.null_tokens = std::mem::take(&mut self.null_tokens);
             report.nan = self.nan;
             report.infinite = self.infinite;
         }
-        let token_count: u64 = report.null_tokens.iter().map(|token| token.count).sum();
-        for operation in operations {
-            self.answer(*operation, &mut report, rows, token_count, is_numeric);
-        }
         report
-    }
-
-    fn answer(
-        &self,
-        operation: Operation,
-        report: &mut ColumnReport,
-        rows: u64,
-        token_count: u64,
-        is_numeric: bool,
-    ) {
-        let tally = Some(&self.tally).filter(|_| is_numeric);
-        match operation {
-            Operation::Count => {
-                let count = tally.map_or(rows - self.empty_cells, |tally| tally.count);
-                report.count = Some(exact_count(count));
-            }
-            Operation::Nulls => report.nulls = Some(exact_count(self.empty_cells + token_count)),
-            Operation::Sum => report.sum = tally.map(Tally::sum),
-            Operation::Average => report.average = tally.and_then(Tally::average),
-            Operation::Min => report.min = tally.and_then(Tally::min),
-            Operation::Max => report.max = tally.and_then(Tally::max),
-            Operation::Stddev => report.stddev = tally.and_then(Tally::stddev),
-        }
     }
 
     fn final_kind(&self) -> ColumnType {
@@ -170,7 +165,8 @@ impl Column {
     }
 
     #[inline]
-    fn push_number(&mut self, number: Number, wanted: Wanted, line: &impl Fn() -> u64) {
+    fn note_number(&mut self, number: Number) -> Class {
+        self.numbers += 1;
         let kind = match number {
             Number::Integer(decimal) => {
                 self.has_other_than_boolean |= !matches!(decimal.mantissa, 0 | 1);
@@ -183,36 +179,42 @@ impl Column {
             Number::Inexact(_) => ColumnType::Float,
         };
         self.kind = self.kind.max(kind);
-        self.tally.add(number, wanted, line);
+        Class::Number(number)
     }
 
-    fn push_text(&mut self, cell: &[u8]) {
+    fn classify_text(&mut self, cell: &[u8]) -> Class {
         if is_blank(cell) {
-            self.empty_cells += 1;
-        } else if !self.has_other_than_boolean {
+            return Class::Empty;
+        }
+        if !self.has_other_than_boolean {
             self.has_other_than_boolean = !is_boolean_word(cell);
         }
+        Class::Text
     }
 
     /// Everything that is neither a plain number nor empty, in a column that is not text yet.
     #[cold]
-    fn push_odd(&mut self, cell: &[u8], wanted: Wanted, line: &impl Fn() -> u64) {
+    fn classify_odd(&mut self, cell: &[u8], line: &impl Fn() -> u64) -> Class {
         let word = cell.trim_ascii();
         if let Some(number) = number::parse(word, self.mark.byte()) {
             self.spaced += 1;
-            self.push_number(number, wanted, line);
+            self.note_number(number)
         } else if word.is_empty() {
-            self.empty_cells += 1;
+            Class::Empty
         } else if is_null_token(word) {
             self.count_null_token(word);
+            Class::NullToken
         } else if is_nan(word) {
             self.nan += 1;
+            Class::NonFinite
         } else if is_infinite(word) {
             self.infinite += 1;
+            Class::NonFinite
         } else if let Some(number) = self.decide_mark(word, line) {
-            self.push_number(number, wanted, line);
+            self.note_number(number)
         } else {
             self.become_text(word, line());
+            Class::Text
         }
     }
 
@@ -232,10 +234,10 @@ impl Column {
         let marks = [Mark::Point, Mark::Comma].map(Mark::byte);
         self.is_zero_padded = marks.iter().any(|mark| number::is_zero_padded(word, *mark));
         let reason = if self.is_zero_padded { Reason::LeadingZero } else { Reason::NotANumber };
-        if self.is_zero_padded || self.tally.count > 0 {
+        if self.is_zero_padded || self.numbers > 0 {
             self.text_because = Some(counter_example(word, line, reason));
         }
-        self.has_other_than_boolean |= self.tally.count > 0 || !is_boolean_word(word);
+        self.has_other_than_boolean |= self.numbers > 0 || !is_boolean_word(word);
         self.kind = ColumnType::Text;
     }
 
@@ -276,10 +278,6 @@ fn counter_example(cell: &[u8], line: u64, reason: Reason) -> CounterExample {
     CounterExample { line, value: shown(cell), reason }
 }
 
-fn exact_count(count: u64) -> report::Number {
-    report::Number::exact(exact::from_count(count))
-}
-
 fn is_one_of(word: &[u8], words: &[&str]) -> bool {
     words.iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes()))
 }
@@ -288,6 +286,11 @@ fn is_one_of(word: &[u8], words: &[&str]) -> bool {
 #[inline]
 fn is_blank(cell: &[u8]) -> bool {
     cell.first().is_some_and(u8::is_ascii_whitespace) && cell.trim_ascii_start().is_empty()
+}
+
+/// Words that stand for no value among numbers.
+pub(super) fn is_no_number(word: &[u8]) -> bool {
+    is_null_token(word) || is_nan(word) || is_infinite(word)
 }
 
 fn is_null_token(word: &[u8]) -> bool {

@@ -158,34 +158,21 @@ struct Survey {
 
 impl Survey {
     fn of(sample: &[u8], delimiter: u8, is_whole: bool) -> Self {
-        let mut parser = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
-        let (mut unquoted, mut ends) = ([0; 1024], [0; 64]);
-        let mut survey = Self::default();
-        let (mut rest, mut width, mut is_start) = (sample, 0, true);
-        loop {
-            let (result, read_len, written_len, field_count) =
-                parser.read_record(rest, &mut unquoted, &mut ends);
-            if is_start && written_len > 0 {
-                survey.has_hash_record |= unquoted.first() == Some(&b'#');
-                is_start = false;
-            }
-            rest = rest.get(read_len..).unwrap_or_default();
-            width += field_count;
-            match result {
-                csv_core::ReadRecordResult::Record => {
-                    survey.widths.push(width);
-                    (width, is_start) = (0, true);
-                }
-                csv_core::ReadRecordResult::End => return survey,
-                csv_core::ReadRecordResult::InputEmpty if !is_whole => {
-                    if survey.widths.is_empty() {
-                        survey.widths.push(width + 1);
-                    }
-                    return survey;
-                }
-                _ => {}
-            }
+        let mut records = csv::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(sample);
+        let (mut survey, mut record) = (Self::default(), csv::ByteRecord::new());
+        while records.read_byte_record(&mut record).is_ok_and(|is_record| is_record) {
+            survey.widths.push(record.len());
+            survey.has_hash_record |= record.get(0).is_some_and(|cell| cell.starts_with(b"#"));
         }
+        // The end of the sample cuts a record, which counts only where there is no other.
+        if !is_whole && survey.widths.len() > 1 {
+            survey.widths.pop();
+        }
+        survey
     }
 
     /// `None` unless most records have the same number of fields, at least two.

@@ -5,6 +5,7 @@
 //! That is why options are described as what they hold: they are left out, never null.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,14 @@ pub(crate) enum Operation {
     Nulls,
     /// Sample standard deviation (divides by n - 1).
     Stddev,
+    /// Different texts among the cells that carry a value; 1 and 1.0 are two.
+    Distinct,
+    /// Middle number; the mean of the two middle ones for an even count.
+    Median,
+    /// Numbers at 5, 25, 50, 75 and 95 percent by nearest rank.
+    Quantiles,
+    /// Most frequent text and how often it occurs.
+    Mode,
 }
 
 /// The result of reading one CSV file once from start to end.
@@ -46,6 +55,24 @@ pub(crate) struct Analysis {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     pub(crate) assumptions: Vec<String>,
+}
+
+impl Operation {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Average => "average",
+            Self::Count => "count",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Nulls => "nulls",
+            Self::Stddev => "stddev",
+            Self::Distinct => "distinct",
+            Self::Median => "median",
+            Self::Quantiles => "quantiles",
+            Self::Mode => "mode",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -182,28 +209,13 @@ pub(crate) struct ColumnReport {
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(default)]
     pub(crate) infinite: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Number", default)]
-    pub(crate) count: Option<Number>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Number", default)]
-    pub(crate) nulls: Option<Number>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Number", default)]
-    pub(crate) sum: Option<Number>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Number", default)]
-    pub(crate) average: Option<Number>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Number", default)]
-    pub(crate) min: Option<Number>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Number", default)]
-    pub(crate) max: Option<Number>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Number", default)]
-    pub(crate) stddev: Option<Number>,
+    #[serde(flatten)]
+    #[schemars(with = "BTreeMap<String, Number>")]
+    pub(crate) answers: Answers,
 }
+
+/// One answer for each operation asked for.
+pub(crate) type Answers = BTreeMap<&'static str, Number>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -266,6 +278,10 @@ pub(crate) struct Number {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64", default)]
     pub(crate) line: Option<u64>,
+    /// How often a mode occurs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64", default)]
+    pub(crate) occurs: Option<u64>,
 }
 
 /// A JSON number where every reader gets the same digits back, otherwise the digits as a string.
@@ -296,11 +312,11 @@ impl JsonSchema for Value {
 
 impl Number {
     pub(super) fn exact(value: Value) -> Self {
-        Self { value, exact: true, method: None, line: None }
+        Self { value, exact: true, method: None, line: None, occurs: None }
     }
 
     pub(super) fn inexact(value: Value, method: &'static str) -> Self {
-        Self { value, exact: false, method: Some(method), line: None }
+        Self { value, exact: false, method: Some(method), line: None, occurs: None }
     }
 }
 

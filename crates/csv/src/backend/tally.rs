@@ -29,6 +29,10 @@ pub(super) struct Tally {
 pub(super) struct Wanted {
     extremes: bool,
     spread: bool,
+    /// Each number is kept, for medians.
+    pub(super) numbers: bool,
+    /// Each different text is kept, for distinct counts.
+    pub(super) texts: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -43,6 +47,8 @@ impl Wanted {
         Self {
             extremes: has(Operation::Min) || has(Operation::Max),
             spread: has(Operation::Stddev),
+            numbers: has(Operation::Median) || has(Operation::Quantiles),
+            texts: has(Operation::Distinct) || has(Operation::Mode),
         }
     }
 }
@@ -152,12 +158,7 @@ impl Tally {
     }
 
     fn extreme(&self, extreme: Extreme) -> report::Number {
-        let value = match extreme.number {
-            Number::Integer(decimal) | Number::Fraction(decimal) => {
-                BigDecimal::new(decimal.mantissa.into(), decimal.scale.into()).to_value()
-            }
-            Number::Inexact(value) => exact::from_f64(value),
-        };
+        let value = extreme.number.to_value();
         let mut number = match self.has_inexact() {
             false => report::Number::exact(value),
             true => report::Number::inexact(value, "compared in f64"),
@@ -173,14 +174,31 @@ fn scaled_up(sum: i128, scale: u32) -> BigInt {
 }
 
 impl Number {
-    fn to_f64(self) -> f64 {
+    pub(super) fn to_value(self) -> report::Value {
+        match self {
+            Self::Integer(decimal) | Self::Fraction(decimal) => {
+                BigDecimal::new(decimal.mantissa.into(), decimal.scale.into()).to_value()
+            }
+            Self::Inexact(value) => exact::from_f64(value),
+        }
+    }
+
+    /// `None` where it has too many digits.
+    pub(super) fn decimal(self) -> Option<Decimal> {
+        match self {
+            Self::Integer(decimal) | Self::Fraction(decimal) => Some(decimal),
+            Self::Inexact(_) => None,
+        }
+    }
+
+    pub(super) fn to_f64(self) -> f64 {
         match self {
             Self::Integer(decimal) | Self::Fraction(decimal) => decimal.to_f64(),
             Self::Inexact(value) => value,
         }
     }
 
-    fn compare(self, other: Self) -> Ordering {
+    pub(super) fn compare(self, other: Self) -> Ordering {
         match (self, other) {
             (
                 Self::Integer(left) | Self::Fraction(left),

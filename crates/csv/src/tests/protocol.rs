@@ -44,6 +44,7 @@ async fn progress_ends_at_the_size_of_the_file() {
     let size = std::fs::metadata(fixtures().join("sales.csv")).unwrap().len();
     let progress = client.notification().await.unwrap().params;
     assert_eq!((&progress["progress"], &progress["total"]), (&json!(size), &json!(size)));
+    assert_eq!(progress["message"], "20 rows");
 }
 
 #[tokio::test]

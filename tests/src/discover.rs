@@ -1,0 +1,135 @@
+//! Makes a profile of a server nobody has told us anything about, by asking it.
+//!
+//! Only what is safe is called: tools that say of themselves that they only read, unless the user
+//! allows the others too. Arguments are made up from the schema; a call becomes part of the profile
+//! only if it succeeds now, so that a later failure is the server's and not that of a bad guess.
+
+use crate::client::Client;
+use crate::findings::Findings;
+use crate::peer::Peer;
+use crate::profile::{Profile, PromptCall, RefusedCall, ToolCall};
+use crate::revision;
+use crate::run::Target;
+use crate::transcript::Transcript;
+use crate::watch::Watch;
+use serde_json::{Map, Value, json};
+
+/// Tools, resources and prompts tried before giving up on one that works.
+const TRIES: usize = 8;
+
+/// What can be called on `target`. Empty fields are things it does not have, or does not let be
+/// found out safely.
+pub fn profile(target: &Target, allow_calls: bool) -> Profile {
+    let Some(mut client) = connect(target) else {
+        return Profile::default();
+    };
+    let mut profile = Profile { quick_calls_overtake: true, ..Profile::default() };
+    if let Some((call, required)) = quick_call(&mut client, allow_calls) {
+        profile.refused_calls = refused_calls(&call, &required);
+        profile.quick_call = Some(call);
+    }
+    profile.readable = readable(&mut client);
+    profile.missing = profile.readable.as_deref().and_then(missing_beside);
+    profile.prompt = prompt(&mut client);
+    profile
+}
+
+/// A connection in the newest revision the server serves.
+fn connect(target: &Target) -> Option<Client> {
+    revision::ALL.iter().rev().find_map(|&revision| {
+        let peer = Peer::spawn(&target.command, Transcript::default()).ok()?;
+        let watch = Watch::new(revision, Findings::default(), None);
+        let mut client = Client::new(peer, watch, revision);
+        client.open().is_ok().then_some(client)
+    })
+}
+
+fn list(client: &mut Client, method: &str, member: &str) -> Vec<Value> {
+    let mut result = client.result(method, json!({})).unwrap_or_default();
+    match result.get_mut(member).map(Value::take) {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
+    }
+}
+
+/// A call that works, and the names of the arguments it cannot do without.
+fn quick_call(client: &mut Client, allow_calls: bool) -> Option<(ToolCall, Vec<String>)> {
+    let tools = list(client, "tools/list", "tools");
+    let is_safe = |tool: &&Value| allow_calls || tool["annotations"]["readOnlyHint"] == true;
+    tools.iter().filter(is_safe).take(TRIES).find_map(|tool| {
+        let schema = &tool["inputSchema"];
+        let required: Vec<String> = strings(&schema["required"]);
+        let arguments = required
+            .iter()
+            .map(|name| Some((name.clone(), example(&schema["properties"][name])?)))
+            .collect::<Option<Map<String, Value>>>()?;
+        let name = tool["name"].as_str()?.to_owned();
+        let call = ToolCall { name, arguments: Value::Object(arguments), structured: None };
+        let result = client.result("tools/call", call.params()).ok()?;
+        let works = result["content"].is_array() && result["isError"] != true;
+        works.then_some((call, required))
+    })
+}
+
+/// The call without one of the arguments it needs.
+fn refused_calls(call: &ToolCall, required: &[String]) -> Vec<RefusedCall> {
+    let without = |name: &String| {
+        let mut arguments = call.arguments.clone();
+        arguments.as_object_mut()?.remove(name)?;
+        Some(RefusedCall { name: call.name.clone(), arguments, names: name.clone() })
+    };
+    required.iter().take(1).filter_map(without).collect()
+}
+
+/// Some value of a schema's type; `None` if it cannot be guessed.
+fn example(schema: &Value) -> Option<Value> {
+    if let Some(first) = schema["enum"].as_array().and_then(|values| values.first()) {
+        return Some(first.clone());
+    }
+    if let Some(default) = schema.get("default") {
+        return Some(default.clone());
+    }
+    match schema["type"].as_str()? {
+        "string" => Some(json!("1")),
+        "integer" | "number" => Some(schema.get("minimum").cloned().unwrap_or(json!(1))),
+        "boolean" => Some(json!(false)),
+        "array" => Some(json!([])),
+        _ => None,
+    }
+}
+
+fn readable(client: &mut Client) -> Option<String> {
+    let resources = list(client, "resources/list", "resources");
+    resources.iter().take(TRIES).find_map(|resource| {
+        let uri = resource["uri"].as_str()?;
+        let result = client.result("resources/read", json!({"uri": uri})).ok()?;
+        let has_contents = result["contents"].as_array().is_some_and(|all| !all.is_empty());
+        has_contents.then(|| uri.to_owned())
+    })
+}
+
+/// A uri of the same scheme that surely leads to nothing.
+fn missing_beside(uri: &str) -> Option<String> {
+    let (scheme, _) = uri.split_once(':')?;
+    Some(format!("{scheme}:///conformance/nothing-here-c0ffee"))
+}
+
+fn prompt(client: &mut Client) -> Option<PromptCall> {
+    let prompts = list(client, "prompts/list", "prompts");
+    prompts.iter().take(TRIES).find_map(|prompt| {
+        let arguments = prompt["arguments"].as_array().into_iter().flatten();
+        let required = arguments.filter(|argument| argument["required"] == true);
+        let named: Map<String, Value> = required
+            .filter_map(|argument| Some((argument["name"].as_str()?.to_owned(), json!("1"))))
+            .collect();
+        let name = prompt["name"].as_str()?.to_owned();
+        let call = PromptCall { name, arguments: Value::Object(named) };
+        client.result("prompts/get", call.params()).ok()?;
+        Some(call)
+    })
+}
+
+fn strings(value: &Value) -> Vec<String> {
+    let items = value.as_array().into_iter().flatten();
+    items.filter_map(|item| item.as_str().map(str::to_owned)).collect()
+}
