@@ -137,6 +137,11 @@ pub(crate) async fn get_file_info(
 /// The one place where a failure of the backend becomes words for the model.
 impl From<Error> for ToolError {
     fn from(error: Error) -> Self {
-        Self::new(error.to_string()).caused_by(&error)
+        let text = error.to_string();
+        match error {
+            Error::Read { cause, .. } => Self::new(text).caused_by(&cause),
+            // Nothing is behind these but arguments, which have no place in a log.
+            _ => Self::new(text),
+        }
     }
 }
