@@ -20,7 +20,7 @@ use crate::resource::{CacheHint, Resource, ResourceContents, ResourceOptions};
 use crate::schema;
 use crate::seal::Seal;
 use crate::strings;
-use crate::tool::{Output, ToolOptions};
+use crate::tool::{Output, Reply, ToolOptions};
 use crate::uri_template::UriTemplate;
 use crate::validate::Arguments;
 
@@ -97,6 +97,8 @@ impl<S: Send + Sync + 'static> Server<S> {
     {
         let schema = schema::input::<I>();
         let checked = Arc::new(Arguments::new(schema.json));
+        let output = O::schema();
+        let wraps_structured = output.as_ref().is_some_and(|output| !output.is_object());
         let state = Arc::clone(&self.state);
         let run = {
             let checked = Arc::clone(&checked);
@@ -108,7 +110,10 @@ impl<S: Send + Sync + 'static> Server<S> {
                 match input {
                     Ok(input) => {
                         let answer = handler(Context::new(Arc::clone(&state), call), input);
-                        Box::pin(async move { answer.await?.into_reply() })
+                        Box::pin(async move {
+                            let reply = answer.await?.into_reply()?;
+                            Ok(Reply { wraps_structured, ..reply })
+                        })
                     }
                     Err(problem) => Box::pin(ready(Err(problem))),
                 }
@@ -119,7 +124,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             options,
             description: schema.description,
             arguments: checked,
-            output: O::schema(),
+            output,
             visible: AtomicBool::new(true),
             run: Box::new(run),
         });

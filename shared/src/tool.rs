@@ -75,6 +75,9 @@ pub struct Reply {
     /// JSON text of `structuredContent`; also sent as a text block when `content` is empty.
     pub(crate) structured: Option<String>,
     pub(crate) is_error: bool,
+    /// The schema of `structured` has no object at its root, so revisions that want an object get
+    /// `{"result": …}`, whatever this one value is.
+    pub(crate) wraps_structured: bool,
 }
 
 impl Reply {

@@ -156,3 +156,46 @@ async fn prompts_take_strings_and_read_them_as_types() {
         assert!(error.contains(says) && error.contains("-32602"), "{error}");
     }
 }
+
+/// An object without an object at the root of its schema is wrapped like any other such value,
+/// and a recursive schema still points at itself.
+#[tokio::test]
+async fn what_is_wrapped_is_decided_by_the_schema() {
+    let client = connect(&State::new(), Revision::V2025_11_25).await;
+    let shape = client.call_tool("shape", json!({})).await.expect("call").structured;
+    assert_eq!(shape, json!({"result": {"kind": "Circle", "r": 1.0}}));
+    let leaf = json!({"op": "Number", "v": 1.0});
+    let arguments = json!({"depth": 1, "expression": {"op": "Negative", "of": leaf}});
+    let tree = client.call_tool("tree", arguments.clone()).await.expect("call").structured;
+    assert_eq!(tree["result"], arguments["expression"]);
+    let tools = client.list("tools/list", "tools").await.expect("list");
+    for (name, answer) in [("shape", shape), ("tree", tree)] {
+        let tool = tools.iter().find(|tool| tool["name"] == name).expect("tool");
+        let schema = &tool["outputSchema"];
+        assert_eq!(schema["required"], json!(["result"]));
+        let text = schema.to_string();
+        assert!(!text.contains(r##""$ref":"#""##), "{text}");
+        assert!(answer.get("result").is_some());
+    }
+}
+
+/// Alternatives within alternatives once took twice as long for each level.
+#[tokio::test]
+async fn deep_alternatives_are_checked_level_by_level() {
+    let client = connect(&State::new(), Revision::V2025_11_25).await;
+    let mut expression = json!({"op": "Number", "v": "one"});
+    for _ in 0..40 {
+        expression = json!({"op": "Negative", "of": expression});
+    }
+    let call = json!({"depth": 1, "expression": expression});
+    let answer = client.call_tool("tree", call).await.expect("call");
+    assert!(answer.is_error && answer.text().contains("must be a number"), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn a_minimum_of_zero_holds_for_signed_numbers() {
+    let client = connect(&State::new(), Revision::V2025_11_25).await;
+    let call = json!({"depth": -1, "expression": {"op": "Number", "v": 1}});
+    let answer = client.call_tool("tree", call).await.expect("call");
+    assert!(answer.is_error && answer.text().contains("at least 0"), "{}", answer.text());
+}

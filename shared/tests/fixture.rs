@@ -54,6 +54,8 @@ pub(crate) fn server(state: Shared) -> Server<Shared> {
         .tool("number", READ_ONLY, number)
         .tool("with_text", READ_ONLY, with_text)
         .tool("strict", READ_ONLY, strict)
+        .tool("shape", READ_ONLY, shape)
+        .tool("tree", READ_ONLY, tree)
         .tool("wait", ADDITIVE, wait)
         .tool("panic", READ_ONLY, panic_now)
         .tool("panic_later", READ_ONLY, panic_later)
@@ -142,6 +144,39 @@ struct Corner {
 async fn strict(_: Context<Shared>, input: Strict) -> ToolResult<Point> {
     let corner = input.corner.map_or(0, |corner| corner.x);
     Ok(Point { x: corner + i64::from(input.count) })
+}
+
+/// A shape.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "kind")]
+enum Shape {
+    Circle { r: f64 },
+}
+
+async fn shape(_: Context<Shared>, _: Nothing) -> ToolResult<Shape> {
+    Ok(Shape::Circle { r: 1.0 })
+}
+
+/// An expression.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "op")]
+enum Expression {
+    Number { v: f64 },
+    Negative { of: Box<Expression> },
+    Absolute { of: Box<Expression> },
+}
+
+/// Takes an expression.
+#[derive(Deserialize, JsonSchema)]
+struct Tree {
+    #[schemars(range(min = 0))]
+    depth: i64,
+    expression: Expression,
+}
+
+async fn tree(_: Context<Shared>, input: Tree) -> ToolResult<Expression> {
+    assert!(input.depth >= 0);
+    Ok(input.expression)
 }
 
 struct Dropped(Shared);

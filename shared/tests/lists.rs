@@ -20,6 +20,8 @@ async fn lists_are_paged_in_order_and_hidden_things_are_absent() {
             "number",
             "with_text",
             "strict",
+            "shape",
+            "tree",
             "wait",
             "panic",
             "panic_later",

@@ -105,3 +105,24 @@ async fn an_id_that_listens_is_in_flight() {
     let broken = modern(json!(2), "subscriptions/listen", json!({}));
     assert_eq!(peer.ask(&broken).await["error"]["code"], -32602);
 }
+
+/// Changes to somebody who does not read are kept once each, not queued.
+#[tokio::test]
+async fn changes_wait_for_a_reader_without_growing() {
+    let server = crate::fixture::server(State::new());
+    let changes = server.changes();
+    let mut peer = crate::raw::raw_with(server);
+    let filter = json!({"notifications": {"resourceSubscriptions": ["fixture://watched"]}});
+    peer.ask(&modern(json!(1), "subscriptions/listen", filter)).await;
+    for _ in 0..20_000 {
+        changes.resource_updated("fixture://watched");
+        tokio::task::yield_now().await;
+    }
+    peer.send(&modern(json!(2), "tools/list", json!({}))).await;
+    let mut updates = 0;
+    while peer.receive().await["id"] != 2 {
+        updates += 1;
+    }
+    // What fits into the pipe and the mark, some hundreds, and not all of them.
+    assert!((1..2_000).contains(&updates), "{updates}");
+}

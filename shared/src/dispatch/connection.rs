@@ -17,6 +17,10 @@ use crate::transport::{Frame, Reader, Transport, Writer};
 /// Messages handled before what they led to is written.
 const BATCH_MESSAGES: usize = 256;
 
+/// While this much waits to be written, changes stay with their subscribers, where each is kept
+/// once however often it happens.
+const CHANGES_WATER_BYTES: usize = 64 * 1024;
+
 /// A write buffer that grew beyond this for one large message is given back.
 const KEEP_BUFFER_BYTES: usize = 1024 * 1024;
 
@@ -59,7 +63,9 @@ async fn pump(
     loop {
         let may_read = outbox.len() + sending.left() < HIGH_WATER_BYTES;
         let has_more = may_read && handle_some(reader, session);
-        session.flush_changes();
+        if outbox.len() + sending.left() < CHANGES_WATER_BYTES {
+            session.flush_changes();
+        }
         sending.take(outbox);
         if !is_open && !has_more {
             return Ok(());

@@ -4,22 +4,36 @@ use serde_json::Value;
 
 use super::words::{expected, nearest, quoted};
 
+/// Comparisons of a schema with a value for one set of arguments. Alternatives that hold each
+/// other could otherwise be tried for ever by a value made for it.
+const MAX_STEPS: usize = 1_000_000;
+
 /// Walks a schema and a value side by side.
 pub(super) struct Checker<'a> {
     root: &'a Value,
     problems: Vec<String>,
+    steps_left: usize,
 }
 
 impl<'a> Checker<'a> {
     /// Everything that is wrong with `value`, in words.
     pub(super) fn problems(schema: &'a Value, value: &Value) -> Vec<String> {
-        let mut checker = Self { root: schema, problems: Vec::new() };
+        let mut checker = Self { root: schema, problems: Vec::new(), steps_left: MAX_STEPS };
         checker.check(schema, value, "");
+        if checker.steps_left == 0 {
+            return vec![
+                "the arguments are too many or too deeply nested to be checked".to_owned(),
+            ];
+        }
         checker.problems
     }
 
     /// `path` is empty for the arguments as a whole.
     fn check(&mut self, schema: &'a Value, value: &Value, path: &str) {
+        if self.steps_left == 0 {
+            return;
+        }
+        self.steps_left -= 1;
         let Some(keywords) = schema.as_object() else {
             if schema == &Value::Bool(false) {
                 self.problem(path, "is not allowed".to_owned());
@@ -186,11 +200,15 @@ impl<'a> Checker<'a> {
             let mut closest = None;
             let mut fits = false;
             for alternative in alternatives {
-                let mut inner = Checker { root: self.root, problems: Vec::new() };
+                let target = self.resolve(alternative);
+                if contradicts_tag(target, value) {
+                    continue;
+                }
+                let mut inner = Checker { problems: Vec::new(), ..*self };
                 inner.check(alternative, value, path);
+                self.steps_left = inner.steps_left;
                 fits |= inner.problems.is_empty();
                 // One that is of the same type and wrong only inside is probably the one meant.
-                let target = self.resolve(alternative);
                 if value.is_object() && target.get("type").is_some() && self.has_type(target, value)
                 {
                     closest = Some(inner.problems);
@@ -239,6 +257,15 @@ impl<'a> Checker<'a> {
             if path.is_empty() { "the arguments".to_owned() } else { format!("`{path}`") };
         self.problems.push(format!("{subject} {what}"));
     }
+}
+
+/// The value names another alternative: a member the schema fixes has another value.
+fn contradicts_tag(schema: &Value, value: &Value) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flatten().any(|(name, property)| {
+        let tag = property.get("const");
+        tag.is_some() && value.get(name).is_some_and(|given| Some(given) != tag)
+    })
 }
 
 fn is_of_type(value: &Value, name: &str) -> bool {

@@ -76,10 +76,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn new(schema: Value) -> Self {
-        let is_stricter_than_type = mentions(&schema, &|key, value| {
-            // A minimum of 0 is how unsigned types are published; parsing enforces it.
-            BEYOND_TYPES.contains(&key) && !(key == "minimum" && value == 0)
-        });
+        let is_stricter_than_type = mentions(&schema, &|key, _| BEYOND_TYPES.contains(&key));
         Self { schema, is_stricter_than_type }
     }
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::object::Object;
 use crate::content::{Annotations, Content, Media};
@@ -42,14 +42,51 @@ fn output_schema(revision: Revision, output: &Schema) -> Cow<'_, Value> {
         return Cow::Borrowed(&output.json);
     }
     let mut inner = output.json.clone();
+    let is_recursive = point_root_at_result(&mut inner);
     // `#/$defs/…` references are relative to the root, so the definitions move there.
     let definitions = inner.as_object_mut().and_then(|schema| schema.remove("$defs"));
+    let mut definitions = match definitions {
+        Some(Value::Object(definitions)) => definitions,
+        _ => Map::new(),
+    };
+    if is_recursive {
+        definitions.insert("result".to_owned(), inner);
+        inner = json!({"$ref": RESULT});
+    }
     let mut wrapped =
         json!({"type": "object", "properties": {"result": inner}, "required": ["result"]});
-    if let (Some(definitions), Some(root)) = (definitions, wrapped.as_object_mut()) {
-        root.insert("$defs".to_owned(), definitions);
+    if let (false, Some(root)) = (definitions.is_empty(), wrapped.as_object_mut()) {
+        root.insert("$defs".to_owned(), Value::Object(definitions));
     }
     Cow::Owned(wrapped)
+}
+
+/// Where a recursive schema goes when it is wrapped.
+const RESULT: &str = "#/$defs/result";
+
+/// Makes references to the root point at [`RESULT`]. `true` if there were any.
+fn point_root_at_result(schema: &mut Value) -> bool {
+    let mut found = false;
+    match schema {
+        Value::Object(map) => {
+            if let Some(Value::String(target)) = map.get_mut("$ref")
+                && target == "#"
+            {
+                *target = RESULT.to_owned();
+                found = true;
+            }
+            for value in map.values_mut() {
+                found |= point_root_at_result(value);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                found |= point_root_at_result(item);
+            }
+        }
+        _ => {}
+    }
+    found
 }
 
 pub(crate) fn resource_item(revision: Revision, resource: &Resource) -> Item {

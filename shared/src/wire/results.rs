@@ -131,10 +131,10 @@ fn called(result: &mut Object<'_>, revision: Revision, reply: &Reply) {
             .array("content", &reply.content, |out, content| write_content(out, revision, content)),
     }
     if let Some(json) = reply.structured.as_ref().filter(|_| revision.has_structured_content()) {
-        if json.starts_with('{') || !revision.wants_structured_object() {
-            result.raw("structuredContent", json);
-        } else {
+        if reply.wraps_structured && revision.wants_structured_object() {
             result.object("structuredContent", |wrapped| wrapped.raw("result", json));
+        } else {
+            result.raw("structuredContent", json);
         }
     }
     if reply.is_error {
