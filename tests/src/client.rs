@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// Interpreters start slowly, and a first answer may have to wait for a build cache.
 const START_PATIENCE: Duration = Duration::from_secs(30);
-/// The longest any single answer may take.
-pub const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
+/// The longest any single answer may take, on a machine that is busy with other things too.
+pub const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 /// Silence after which a server is asked whether it is still there.
 const STALL: Duration = Duration::from_secs(2);
 /// What a missing answer still gets once a request sent after it has been answered.
@@ -194,7 +194,7 @@ impl Client {
                 Ok(messages) => self.inbox.extend(messages),
                 Err(why) if self.closed => return Err(fail(format!("{what}: {why}"))),
                 // A server that still takes input is not silent, it is busy reading.
-                Err(_) if self.peer.written_bytes() > taken_bytes => {
+                Err(_) if stall.is_some() && self.peer.written_bytes() > taken_bytes => {
                     taken_bytes = self.peer.written_bytes();
                     deadline = Instant::now() + patience;
                     stall = stall.map(|_| Instant::now() + STALL);
