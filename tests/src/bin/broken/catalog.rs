@@ -1,4 +1,4 @@
-//! What the server serves: two tools, a resource, a template, a prompt.
+//! What the server serves: its tools, a resource, a template, a prompt.
 
 use serde_json::{Value, json};
 
@@ -34,6 +34,16 @@ pub(crate) fn tools() -> Value {
             "name": "fail",
             "description": "Fails.",
             "inputSchema": object(json!({}), &[]),
+        },
+        {
+            "name": "confirm",
+            "description": "Asks the user.",
+            "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
+        },
+        {
+            "name": "consult",
+            "description": "Asks the model.",
+            "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
         },
     ])
 }

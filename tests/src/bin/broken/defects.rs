@@ -186,7 +186,7 @@ impl Defect {
         }
     }
 
-    fn is(self, name: &str) -> bool {
+    pub(crate) fn is(self, name: &str) -> bool {
         self.0 == name
     }
 

@@ -4,7 +4,7 @@
 //! the checks that are about it must turn red. `broken NAME` starts it with the defect NAME.
 //!
 //! Reading order: this file feeds lines and timers to `server.rs`, which answers; `work.rs` holds
-//! the methods every revision has, `catalog.rs` what is served; `defects.rs` spoils what goes in
+//! the methods every revision has, `ask.rs` the tools that ask, `catalog.rs` what is served; `defects.rs` spoils what goes in
 //! and out.
 
 #![expect(
@@ -14,6 +14,7 @@
 
 mod server;
 mod work;
+mod ask;
 mod catalog;
 mod defects;
 

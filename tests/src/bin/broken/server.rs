@@ -1,5 +1,6 @@
 //! The protocol, all five revisions of it, as briefly as it can be done correctly.
 
+use crate::ask::Pending;
 use crate::catalog;
 use crate::defects::{Defect, Outgoing};
 use crate::work::{Job, SHARED};
@@ -10,7 +11,7 @@ const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25
 const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-const CLIENT_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const CLIENT_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 pub(crate) const LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 pub(crate) const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -19,11 +20,17 @@ pub(crate) struct Server {
     pub(crate) session: Option<Session>,
     pub(crate) listens: Vec<(Value, Value)>,
     pub(crate) jobs: Vec<Job>,
+    /// Calls that wait for the client.
+    pub(crate) pending: Vec<Pending>,
+    /// How many questions were put, for their ids.
+    pub(crate) questions: u64,
     batch: Option<Vec<Value>>,
 }
 
 pub(crate) struct Session {
     pub(crate) version: String,
+    /// The capabilities of the client.
+    pub(crate) client: Value,
     pub(crate) level: usize,
     pub(crate) subscribed: Vec<String>,
 }
@@ -38,7 +45,15 @@ pub(crate) type Answer = Result<Value, Fault>;
 
 impl Server {
     pub(crate) fn new(defect: Defect) -> Server {
-        Server { defect, session: None, listens: Vec::new(), jobs: Vec::new(), batch: None }
+        Server {
+            defect,
+            session: None,
+            listens: Vec::new(),
+            jobs: Vec::new(),
+            pending: Vec::new(),
+            questions: 0,
+            batch: None,
+        }
     }
 
     pub(crate) fn refuse_line(&mut self) {
@@ -82,7 +97,9 @@ impl Server {
         };
         let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
         let method = match message.get("method") {
-            None if message.contains_key("result") || message.contains_key("error") => return,
+            None if message.contains_key("result") || message.contains_key("error") => {
+                return self.answered(&Value::Object(message));
+            }
             Some(Value::String(method)) if message.get("jsonrpc") == Some(&json!("2.0")) => method,
             _ => return self.refuse(id, fault(-32600), ""),
         };
@@ -108,7 +125,9 @@ impl Server {
     }
 
     fn in_flight(&self, id: &Value) -> bool {
-        self.jobs.iter().any(|job| job.id == *id) || self.listens.iter().any(|(open, _)| open == id)
+        self.jobs.iter().any(|job| job.id == *id)
+            || self.pending.iter().any(|open| open.call == *id)
+            || self.listens.iter().any(|(open, _)| open == id)
     }
 
     fn notice(&mut self, method: &str, params: &Value) {
@@ -116,6 +135,7 @@ impl Server {
             let id = &params["requestId"];
             self.jobs.retain(|job| job.id != *id);
             self.listens.retain(|(open, _)| open != id);
+            self.cancel_question(id);
         }
     }
 
@@ -161,8 +181,12 @@ impl Server {
         }
         let newest = LEGACY.last().copied().unwrap_or_default();
         let version = LEGACY.iter().find(|known| **known == version).unwrap_or(&newest);
-        let session = Session { version: (*version).to_owned(), level: 1, subscribed: Vec::new() };
-        self.session = Some(session);
+        self.session = Some(Session {
+            version: (*version).to_owned(),
+            client: params["capabilities"].clone(),
+            level: 1,
+            subscribed: Vec::new(),
+        });
         let info = json!({"name": "broken", "version": "1.0.0"});
         Ok(json!({
             "protocolVersion": version,
@@ -246,7 +270,7 @@ fn claims_modern(params: &Value) -> bool {
 /// Adds what every result of the newest revision carries.
 pub(crate) fn completed(method: &str, mut result: Value) -> Value {
     if let Value::Object(members) = &mut result {
-        members.insert("resultType".to_owned(), json!("complete"));
+        members.entry("resultType").or_insert_with(|| json!("complete"));
         let cacheable = method.ends_with("/list") || method == "resources/read";
         if cacheable || method == "server/discover" {
             members.insert("ttlMs".to_owned(), json!(0));

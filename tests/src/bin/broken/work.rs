@@ -1,5 +1,6 @@
 //! The methods that mean the same in every revision, and the one tool that takes its time.
 
+use crate::ask::Tool;
 use crate::catalog;
 use crate::server::{
     Answer, Fault, LEVEL_KEY, SUBSCRIPTION_KEY, Server, Session, completed, fault, rank,
@@ -89,7 +90,10 @@ impl Server {
                 None
             }
             Some("fail") => Some(Ok(catalog::tool_error("it failed, as it always does"))),
-            _ => Some(Err(fault(-32602))),
+            name => match name.and_then(Tool::named) {
+                Some(tool) => self.ask(id, tool, params, modern),
+                None => Some(Err(fault(-32602))),
+            },
         }
     }
 
