@@ -18,12 +18,13 @@ pub(crate) struct Args {
 type Step<'a> = (&'a str, &'a dyn Fn() -> Result<()>);
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    let steps: [Step<'_>; 6] = [
+    let steps: [Step<'_>; 7] = [
         ("format", &|| cargo(workspace, &["fmt", "--all", "--check"])),
         ("clippy", &|| clippy(workspace)),
         ("tidy", &|| tidy::run(workspace)),
         ("list --check", &|| list::check(workspace)),
         ("test", &|| test::run_all(workspace, args.schema_dir.clone())),
+        ("demo", &|| cargo(workspace, &["xtask", "demo"])),
         ("docs", &|| docs(workspace)),
     ];
     let mut failed = Vec::new();
