@@ -1,18 +1,19 @@
 //! Every server of the workspace that has a profile is held to every check, on its own binary.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+
 use workspace_tests::report::Row;
 use workspace_tests::run::{Options, Target, run};
+
+use crate::built;
 
 #[test]
 fn every_server_conforms() {
     let folders = profiled_servers();
     assert!(folders.iter().any(|folder| folder == "calculator"), "{folders:?}");
-    build(&folders);
     let mut red = String::new();
     for folder in &folders {
-        let program = binaries().join(format!("mcp-{folder}"));
+        let program = built::binary(&format!("mcp-{folder}"));
         let target = Target::in_workspace(folder, &program).unwrap();
         let schema_dir = std::env::var_os("MCP_SCHEMA_DIR").map(PathBuf::from);
         let report =
@@ -38,20 +39,4 @@ fn profiled_servers() -> Vec<String> {
     }
     folders.sort();
     folders
-}
-
-/// Builds the servers beside this test: judging a stale binary would be worse than not judging.
-fn build(folders: &[String]) {
-    let target_dir = binaries().join("..");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--target-dir"]).arg(target_dir);
-    cargo.args(folders.iter().flat_map(|folder| ["--package".to_owned(), format!("mcp-{folder}")]));
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
-    assert!(cargo.status().unwrap().success(), "the servers do not build");
-}
-
-fn binaries() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_broken")).parent().unwrap()
 }

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
+use crate::lock::lock;
 use crate::outbox::Outbox;
 
 /// A handle to publish changes. Clone it into whatever watches the world.
@@ -113,8 +114,4 @@ impl Subscriber {
         lock(&self.pending).resources.retain(|uri| interest.resources.contains(uri));
         answer
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

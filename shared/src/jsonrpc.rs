@@ -232,3 +232,10 @@ impl<'a> Envelope<'a> {
 /// A string, borrowed from the input where it holds no escapes.
 #[derive(Deserialize)]
 pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+
+/// What a parser says without where: "at line 1 column 8" counts bytes of a part of the message
+/// that its sender never saw by itself.
+pub(crate) fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
+}

@@ -55,6 +55,7 @@ mod dispatch;
 mod error;
 mod jsonrpc;
 mod limits;
+mod lock;
 mod mistakes;
 mod outbox;
 mod params;

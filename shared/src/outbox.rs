@@ -4,9 +4,11 @@
 //! appended here under one lock, so order and "nothing after the answer" are decided in one place.
 //! The owner of the transport takes the bytes out and writes them, many messages at a time.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use tokio::sync::Notify;
+
+use crate::lock::lock;
 
 /// While this much waits to be written, no more is read from the peer: a client that sends
 /// without reading cannot make us grow. Large enough for thousands of answers, so that a client
@@ -25,7 +27,7 @@ pub(crate) struct Outbox {
 impl Outbox {
     /// Appends messages, each ended by a newline.
     pub(crate) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        let mut bytes = self.lock();
+        let mut bytes = lock(&self.bytes);
         let was_empty = bytes.is_empty();
         write(&mut bytes);
         if was_empty && !bytes.is_empty() {
@@ -49,11 +51,11 @@ impl Outbox {
 
     /// Swaps the queued bytes into `target`, which must be empty.
     pub(crate) fn take(&self, target: &mut Vec<u8>) {
-        std::mem::swap(&mut *self.lock(), target);
+        std::mem::swap(&mut *lock(&self.bytes), target);
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.lock().len()
+        lock(&self.bytes).len()
     }
 
     /// Wakes the owner although no bytes were queued, for example to look at changes.
@@ -64,11 +66,5 @@ impl Outbox {
     /// Waits until bytes were queued or [`Outbox::wake`] was called since the last wait.
     pub(crate) async fn ready(&self) {
         self.ready.notified().await;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
-        // A panic while appending leaves bytes of a torn message at worst; losing the whole
-        // connection over it would be worse.
-        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::Error;
-use crate::jsonrpc::{Text, present};
+use crate::jsonrpc::{Text, present, without_position};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -165,10 +165,4 @@ pub(crate) fn required<'a, T: Deserialize<'a>>(
     serde_json::from_str(raw.get()).map_err(|error| {
         Error::invalid_params(format!("`params.{name}`: {}", without_position(&error)))
     })
-}
-
-/// The position serde_json names is within one member, which helps nobody.
-fn without_position(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
 }

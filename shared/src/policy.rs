@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::call::Call;
 use crate::error::Error;
+use crate::lock::lock;
 use crate::seal::digest;
 
 /// Lets calls through at a steady rate, a few at once, and tells the rest when to come again.
@@ -186,8 +187,4 @@ impl Audit {
             tracing::error!("the audit log could not be written: {error}");
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

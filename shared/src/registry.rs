@@ -8,7 +8,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde_json::value::RawValue;
 
@@ -17,6 +17,7 @@ use crate::changes::Changes;
 use crate::completion::Completing;
 use crate::error::{Error, ToolError};
 use crate::limits::Limits;
+use crate::lock::lock;
 use crate::policy::Audit;
 use crate::prompt::PromptMessage;
 use crate::resource::{CacheHint, Resource, ResourceContents, ResourceOptions};
@@ -159,7 +160,7 @@ impl Registry {
 
     /// The items of a list in the form `revision` wants, in the order of registration.
     pub(crate) fn items(&self, list: List, revision: Revision) -> Arc<Vec<Item>> {
-        let mut encoded = self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut encoded = lock(&self.encoded);
         let items = encoded
             .entry((list, revision))
             .or_insert_with(|| Arc::new(self.encode(list, revision)));
@@ -213,7 +214,7 @@ impl Registry {
     }
 
     fn forget_encoded(&self) {
-        self.encoded.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        lock(&self.encoded).clear();
     }
 }
 

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use workspace_tests::discover;
-use workspace_tests::profile::Profile as Knowledge;
 use workspace_tests::report::{Report, Row};
 use workspace_tests::revision::{self, Revision};
 use workspace_tests::run::{self, Options, Target};
@@ -88,12 +87,7 @@ fn ours(workspace: &Workspace, names: &[String]) -> Result<Vec<Target>> {
 /// How to start a server and what to call on it stand in its profile, so every server has one.
 fn own_target(workspace: &Workspace, server: &Server) -> Result<Target> {
     let folder = server.folder.file_name().unwrap_or_default().to_string_lossy();
-    let path = workspace.root.join(format!("tests/profiles/{folder}.json"));
-    let profile = Knowledge::load(&path)?;
-    let root = workspace.root.display().to_string();
-    let mut command = vec![workspace.binary(server, Profile::Debug).display().to_string()];
-    command.extend(profile.args.iter().map(|argument| argument.replace("{root}", &root)));
-    Ok(Target { name: server.name.clone(), command, profile: Some(profile) })
+    Target::in_workspace(&folder, &workspace.binary(server, Profile::Debug))
 }
 
 /// A server nothing is known of but what it says of itself. What that does not tell, the checks

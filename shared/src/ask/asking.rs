@@ -1,17 +1,17 @@
 //! How a call asks, whichever way its revision has for it.
 
 use std::future::{Future, pending};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::replay::{Identity, Replay, canonical};
+use super::replay::{Identity, canonical};
 use super::roots::{self, Root};
 use super::{AskError, Question};
 use crate::answer::Outcome;
 use crate::call::{Asks, Call};
+use crate::lock::lock;
 use crate::seal::digest;
 
 impl Call {
@@ -84,22 +84,16 @@ impl Call {
 
     /// What the client gets if the handler waits for answers that are not here.
     pub(crate) fn suspension(&self) -> Option<Outcome> {
-        let Asks::Replay { replay, .. } = self.asks() else {
+        let Asks::Replay { replay, method, arguments } = self.asks() else {
             return None;
         };
+        let identity = || identity(&self.registry.name, method, &self.subject, arguments);
         let mut replay = lock(replay);
-        replay.is_suspended().then(|| replay.suspend(&self.registry.seal, self.identity()))
+        replay.is_suspended().then(|| replay.suspend(&self.registry.seal, identity()))
     }
 
     pub(crate) fn is_suspended(&self) -> bool {
         matches!(self.asks(), Asks::Replay { replay, .. } if lock(replay).is_suspended())
-    }
-
-    fn identity(&self) -> Identity {
-        let Asks::Replay { method, arguments, .. } = self.asks() else {
-            return identity(&self.registry.name, "", &self.subject, "");
-        };
-        identity(&self.registry.name, method, &self.subject, arguments)
     }
 
     fn capabilities(&self) -> Map<String, Value> {
@@ -116,8 +110,4 @@ pub(crate) fn identity(server: &str, method: &str, subject: &str, arguments: &st
         arguments: digest(canonical(arguments).as_bytes()),
         principal: None,
     }
-}
-
-fn lock(replay: &Mutex<Box<Replay>>) -> MutexGuard<'_, Box<Replay>> {
-    replay.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::roots::Root;
 use super::{AskError, Question};
+use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::wire;
 
@@ -100,8 +101,4 @@ impl Drop for Asked<'_> {
             self.channel.outbox.push(|out| wire::write_cancelled(out, self.id));
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

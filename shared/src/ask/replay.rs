@@ -74,6 +74,8 @@ pub(crate) struct Replay {
     /// Keys used in this run.
     used: HashSet<String>,
     pending: Vec<(String, Question)>,
+    /// Digests of the pending questions, by key.
+    asking: BTreeMap<String, String>,
     failure: Option<Error>,
 }
 
@@ -106,7 +108,7 @@ impl Replay {
         capabilities: &Map<String, Value>,
     ) -> Result<Option<Value>, AskError> {
         self.use_key(key)?;
-        let fingerprint = digest(question.to_text().as_bytes());
+        let fingerprint = digest(format!("{} {}", question.method, question.params).as_bytes());
         if let Some(known) =
             self.record.answers.get(key).filter(|known| known.question == fingerprint)
         {
@@ -119,6 +121,7 @@ impl Replay {
             return Ok(Some(answer));
         }
         if question.is_supported(capabilities) {
+            self.asking.insert(key.to_owned(), fingerprint);
             self.pending.push((key.to_owned(), question));
         } else {
             self.failure = Some(Error::MissingCapability(question.required_capabilities()));
@@ -159,10 +162,7 @@ impl Replay {
         if record.round > MAX_ROUNDS {
             return Err(Error::Refused("The tool has asked too many questions for one call"));
         }
-        record.asked = requests
-            .iter()
-            .map(|(key, question)| (key.clone(), digest(question.to_text().as_bytes())))
-            .collect();
+        record.asked = std::mem::take(&mut self.asking);
         record.identity = Some(identity);
         record.expires_at_secs = now_secs() + LIFETIME.as_secs();
         let plain = serde_json::to_vec(&record).map_err(|error| Error::internal(&error))?;
@@ -178,12 +178,6 @@ impl Replay {
             return Ok(());
         }
         Err(AskError::Misused(format!("the key {key:?} is used twice in one run")))
-    }
-}
-
-impl Question {
-    fn to_text(&self) -> String {
-        format!("{} {}", self.method, self.params)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Answering, ClientError, Notification};
+use crate::lock::lock;
 use crate::transport::{Frame, Reader, Transport, Writer};
 
 type Answer = Result<Value, ClientError>;
@@ -184,8 +185,4 @@ pub(super) fn take(value: &mut Value, key: &str) -> Value {
 
 fn text(value: &Value, key: &str) -> Option<String> {
     value.get(key)?.as_str().map(str::to_owned)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

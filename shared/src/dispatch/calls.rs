@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use crate::call::{Call, Kind};
 use crate::changes::Subscriber;
 use crate::error::{Error, ToolError};
 use crate::jsonrpc::Id;
+use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::policy::within;
 use crate::registry::{BoxFuture, Registry};
@@ -184,7 +185,7 @@ impl Calls {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.table)
     }
 }
 
@@ -283,7 +284,7 @@ impl Batch {
     }
 
     fn answer(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         let before = state.answers.len();
         write(&mut state.answers);
         if state.answers.len() > before {

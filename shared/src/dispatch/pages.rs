@@ -28,16 +28,16 @@ pub(super) fn list(
         None => None,
         cursor => Some(open_cursor(&origin.registry, list, &params::string(cursor, "cursor")?)?),
     };
-    let fixed = origin.registry.items(list, origin.revision);
+    let revision = origin.revision;
     let registry = Arc::clone(&origin.registry);
     let Some(ask) = registry.list_resources.as_ref().filter(|_| list == List::Resources) else {
+        let fixed = registry.items(list, revision);
         return Ok(Routed::Now(page(&registry, list, fixed, after.as_deref())));
     };
-    let revision = origin.revision;
     let beginning = Beginning::of(Kind::List, method.to_owned(), "", meta)?;
-    let registry = Arc::clone(&registry);
     Ok(start(origin, beginning, Asks::None, |call| {
         let found = caught(|| ask(call, ()), panicked);
+        let registry = Arc::clone(&registry);
         Box::pin(async move {
             let found = found.await?;
             let mut items = registry.encode_fixed_resources(revision);

@@ -15,16 +15,12 @@ use crate::params::{self, Meta, Params};
 use crate::registry::{BoxFuture, List};
 use crate::tool::Reply;
 
-/// A request is answered at once, or by a call that may take its time.
+/// A request is answered at once, or by a call that may take its time, or when the listen stream
+/// it has opened ends.
 pub(crate) enum Routed {
     Now(Outcome),
+    Listening,
     Call(Arc<Call>, BoxFuture<Outcome>),
-}
-
-impl From<Outcome> for Routed {
-    fn from(outcome: Outcome) -> Self {
-        Self::Now(outcome)
-    }
 }
 
 /// Methods of the handshake and of sessions, which [`super::session`] answers itself; they exist

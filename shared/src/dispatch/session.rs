@@ -136,22 +136,21 @@ impl Session {
     fn request(&mut self, id: Id<'_>, method: &str, params: Option<&RawValue>, reply_to: ReplyTo) {
         let (revision, routed) = self.classify(&id, method, params, &reply_to);
         match routed {
-            Ok(Some(Routed::Call(call, work))) => self.calls.start(id, call, work, reply_to),
-            Ok(Some(Routed::Now(outcome))) => self.answer(&id, revision, &outcome, &reply_to),
-            Ok(None) => {}
+            Ok(Routed::Call(call, work)) => self.calls.start(id, call, work, reply_to),
+            Ok(Routed::Now(outcome)) => self.answer(&id, revision, &outcome, &reply_to),
+            Ok(Routed::Listening) => {}
             Err(error) => self.answer(&id, revision, &Err(error), &reply_to),
         }
     }
 
-    /// The revision the answer is to be written in, and what the request leads to; `None` if its
-    /// answer comes only when a listen stream ends.
+    /// The revision the answer is to be written in, and what the request leads to.
     fn classify(
         &mut self,
         id: &Id<'_>,
         method: &str,
         params: Option<&RawValue>,
         reply_to: &ReplyTo,
-    ) -> (Revision, Result<Option<Routed>, Error>) {
+    ) -> (Revision, Result<Routed, Error>) {
         let spoken = self.revision().unwrap_or(Revision::NEWEST_STATEFUL);
         if self.calls.is_in_flight(id) {
             return (
@@ -165,12 +164,12 @@ impl Session {
                 Err(error) => return (spoken, Err(error)),
             };
         if !meta.claims_stateless() {
-            return (spoken, self.stateful_request(method, &params, &meta, reply_to).map(Some));
+            return (spoken, self.stateful_request(method, &params, &meta, reply_to));
         }
         match Envelope::read(&meta) {
             // A client of old that happens to send a broken envelope still wants its handshake.
             Err(_) if method == "initialize" => {
-                (spoken, self.stateful_request(method, &params, &meta, reply_to).map(Some))
+                (spoken, self.stateful_request(method, &params, &meta, reply_to))
             }
             Err(error) => (Revision::V2026_07_28, Err(error)),
             Ok(envelope) => (
@@ -187,12 +186,12 @@ impl Session {
         params: &Params<'_>,
         meta: &Meta<'_>,
         envelope: Envelope,
-    ) -> Result<Option<Routed>, Error> {
+    ) -> Result<Routed, Error> {
         match method {
-            "server/discover" => return Ok(Some(Routed::Now(Ok(Answer::Discovered)))),
+            "server/discover" => return Ok(Routed::Now(Ok(Answer::Discovered))),
             "subscriptions/listen" => {
                 listen::open(&self.registry, &self.calls, &self.outbox, id, params)?;
-                return Ok(None);
+                return Ok(Routed::Listening);
             }
             _ if STATEFUL_METHODS.contains(&method) => {
                 return Err(Error::MethodNotFound(method.to_owned()));
@@ -201,14 +200,14 @@ impl Session {
         }
         let origin = Origin {
             revision: Revision::V2026_07_28,
-            registry: Arc::clone(&self.registry),
-            stream: Arc::clone(&self.outbox),
             client: envelope.client,
             log: LogThreshold::Request(envelope.log_level),
             back_channel: None,
+            registry: Arc::clone(&self.registry),
+            stream: Arc::clone(&self.outbox),
             rate_limit: self.rate_limit.clone(),
         };
-        Ok(Some(route::route(method, params, meta, origin)))
+        Ok(route::route(method, params, meta, origin))
     }
 
     fn stateful_request(

@@ -10,13 +10,14 @@ mod words;
 use serde_json::Value;
 
 use crate::error::ToolError;
+use crate::jsonrpc::without_position;
 use checker::Checker;
 
 /// Problems named in one answer; more would not be read.
 const MAX_PROBLEMS: usize = 5;
 
-/// Keywords that are checked here.
-const CHECKED: [&str; 21] = [
+/// Keywords that are checked here, and that parsing into the Rust type enforces as well.
+const OF_TYPES: [&str; 12] = [
     "$ref",
     "$defs",
     "type",
@@ -29,15 +30,6 @@ const CHECKED: [&str; 21] = [
     "required",
     "additionalProperties",
     "items",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
 ];
 
 /// Keywords that tell and do not restrict.
@@ -53,7 +45,7 @@ const TELLING: [&str; 9] = [
     "readOnly",
 ];
 
-/// Keywords whose rules a Rust type does not enforce when it is parsed.
+/// Keywords that are checked here, and whose rules a Rust type does not enforce.
 const BEYOND_TYPES: [&str; 9] = [
     "minItems",
     "maxItems",
@@ -76,7 +68,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn new(schema: Value) -> Self {
-        let is_stricter_than_type = mentions(&schema, &|key, _| BEYOND_TYPES.contains(&key));
+        let is_stricter_than_type = mentions(&schema, &BEYOND_TYPES);
         Self { schema, is_stricter_than_type }
     }
 
@@ -117,18 +109,18 @@ impl Arguments {
     }
 }
 
-/// Whether `is_wanted` holds for a keyword anywhere in the schema.
-fn mentions(schema: &Value, is_wanted: &dyn Fn(&str, &Value) -> bool) -> bool {
+/// Whether one of `keywords` stands anywhere in the schema.
+fn mentions(schema: &Value, keywords: &[&str]) -> bool {
     match schema {
         Value::Object(map) => map.iter().any(|(key, value)| {
             if key == "properties" || key == "$defs" {
                 return value
                     .as_object()
-                    .is_some_and(|named| named.values().any(|inner| mentions(inner, is_wanted)));
+                    .is_some_and(|named| named.values().any(|inner| mentions(inner, keywords)));
             }
-            is_wanted(key, value) || mentions(value, is_wanted)
+            keywords.contains(&key.as_str()) || mentions(value, keywords)
         }),
-        Value::Array(items) => items.iter().any(|item| mentions(item, is_wanted)),
+        Value::Array(items) => items.iter().any(|item| mentions(item, keywords)),
         _ => false,
     }
 }
@@ -142,22 +134,15 @@ fn collect_unknown(schema: &Value, unknown: &mut Vec<String>) {
             ("properties" | "$defs", Value::Object(named)) => named.values().collect(),
             ("oneOf" | "anyOf" | "allOf", Value::Array(parts)) => parts.iter().collect(),
             ("items" | "additionalProperties", inner) => vec![inner],
-            (key, _)
-                if CHECKED.contains(&key) || TELLING.contains(&key) || key.starts_with("x-") =>
-            {
-                Vec::new()
-            }
             (key, _) => {
-                unknown.push(key.to_owned());
+                let lists: [&[&str]; 3] = [&OF_TYPES, &BEYOND_TYPES, &TELLING];
+                let is_known = lists.iter().any(|list| list.contains(&key));
+                if !is_known && !key.starts_with("x-") {
+                    unknown.push(key.to_owned());
+                }
                 Vec::new()
             }
         };
         inner.into_iter().for_each(|inner| collect_unknown(inner, unknown));
     }
-}
-
-/// "at line 1 column 8" counts bytes of a message the model never saw.
-fn without_position(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
 }
