@@ -213,7 +213,7 @@ impl Backend {
         };
         let job = Job::start(start).await?;
         self.jobs.add(&job);
-        job.begun().await;
+        // Nothing may be awaited from here on: a caller that goes away must have the job to stop.
         Ok(job)
     }
 
