@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use rustix::process::{
-    Resource, Rlimit, Signal, set_child_subreaper, setpriority_process, setrlimit, setsid,
+    Pid, Resource, Rlimit, Signal, set_child_subreaper, setpriority_process, setrlimit, setsid,
 };
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 use super::stages::{self, Programs};
 use super::tree;
 use super::wakes::{Wake, Wakes};
-use super::wire::{self, Done, Event, Limit, Limits, Order, Task};
+use super::wire::{self, Done, Event, Exit, Limit, Limits, Order, Task};
 
 /// How often the number of processes and their memory are looked at.
 const WATCH: Duration = Duration::from_millis(50);
@@ -53,11 +53,13 @@ fn serve() -> io::Result<()> {
     let programs = match stages::start(task, descriptors) {
         Ok(programs) => programs,
         Err(failed) => {
-            tree::kill_all();
+            end_all(&mut wakes, |_, _| {});
             return report(&socket, &failed);
         }
     };
-    report(&socket, &Event::Started { confined: programs.confined.clone() })?;
+    // From here on nothing may fail before everything is ended; that the server is gone already is
+    // noticed by `Wakes`.
+    let _server_gone = report(&socket, &Event::Started { confined: programs.confined.clone() });
     // What runs by now keeps its own. A flood of processes must not starve who has to end it;
     // only the superuser may do this, and the others have a limit of processes.
     let _not_allowed = setpriority_process(None, -20);
@@ -90,6 +92,24 @@ fn limit(limits: Limits) {
     ] {
         let _lower_already =
             setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) });
+    }
+}
+
+/// Kills until nothing is left, and tells who ended how. `true`: the server is gone as well.
+fn end_all(wakes: &mut Wakes, mut ended: impl FnMut(Pid, Exit)) -> bool {
+    let mut alone = false;
+    loop {
+        tree::kill_all();
+        let again = Instant::now() + KILL_AGAIN;
+        loop {
+            match wakes.next(again) {
+                Wake::Ended(pid, exit) => ended(pid, exit),
+                Wake::Empty => return alone,
+                Wake::Alone => alone = true,
+                Wake::Order(_) => {}
+                Wake::Time => break,
+            }
+        }
     }
 }
 
@@ -174,19 +194,8 @@ impl Call {
     fn kill(&mut self) {
         // All of a group at once, so that those which only multiply are gone with this.
         self.programs.kill_groups();
-        loop {
-            tree::kill_all();
-            let again = Instant::now() + KILL_AGAIN;
-            loop {
-                match self.wakes.next(again) {
-                    Wake::Ended(pid, exit) => self.programs.ended(pid, exit),
-                    Wake::Empty => return,
-                    Wake::Alone => self.alone = true,
-                    Wake::Order(_) => {}
-                    Wake::Time => break,
-                }
-            }
-        }
+        let programs = &mut self.programs;
+        self.alone |= end_all(&mut self.wakes, |pid, exit| programs.ended(pid, exit));
     }
 
     fn finish(self) -> io::Result<()> {

@@ -133,7 +133,7 @@ fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
 impl Kept {
     fn append(&mut self, bytes: &[u8], max_bytes: u64) {
         self.total_bytes += bytes.len() as u64;
-        self.newlines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.newlines += memchr::memchr_iter(b'\n', bytes).count() as u64;
         let room = IN_MEMORY.saturating_sub(self.head.len()).min(bytes.len());
         let (head, rest) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
         self.head.extend_from_slice(head);

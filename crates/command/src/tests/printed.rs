@@ -26,10 +26,10 @@ async fn of_a_long_output_the_start_and_the_end_are_shown() {
 #[tokio::test]
 async fn a_flood_is_counted_and_its_ends_are_kept() {
     let rig = rig(EVERYTHING, &["--max-output-mib", "1"]).await;
-    let script = "printf start; head -c 100000000 /dev/zero; printf end";
+    let script = "printf start; head -c 20000000 /dev/zero; printf end";
     let answer = rig.sh(script).await;
     let printed = &answer.structured["stdout"];
-    assert_eq!(printed["total_bytes"], 100_000_008, "{}", answer.text());
+    assert_eq!(printed["total_bytes"], 20_000_008);
     assert!(printed["head"].as_str().unwrap().starts_with("start\\x00"));
     assert!(printed["tail"].as_str().unwrap().ends_with("\\x00end"));
     assert!(answer.text().len() < 40_000);

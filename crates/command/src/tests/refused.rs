@@ -74,7 +74,7 @@ async fn what_no_program_can_be_given_is_refused() {
         (json!({"command": "ls", "cwd": "a.txt"}), "The directory"),
         (json!({"command": "ls", "cwd": "missing"}), "The directory"),
         (json!({"command": "echo", "args": ["x".repeat(200_000)]}), "longer than the system"),
-        (json!({"command": "echo", "args": vec!["xxxxxxxxxxxxxxxx"; 200_000]}), "longer than the"),
+        (json!({"command": "echo", "args": vec!["x".repeat(100); 30_000]}), "longer than the"),
     ] {
         refuses(&rig, arguments, word).await;
     }

@@ -65,7 +65,7 @@ impl Rig {
 
     /// Runs a shell script; the policy must let it.
     pub(super) async fn sh(&self, script: &str) -> ToolAnswer {
-        self.execute(json!({"command": "sh", "args": ["-c", script], "timeout_ms": 20_000})).await
+        self.execute(json!({"command": "sh", "args": ["-c", script], "timeout_ms": 45_000})).await
     }
 }
 
