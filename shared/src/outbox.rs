@@ -3,6 +3,9 @@
 //! Everything a connection sends, answers from any task and notifications from any thread, is
 //! appended here under one lock, so order and "nothing after the answer" are decided in one place.
 //! The owner of the transport takes the bytes out and writes them, many messages at a time.
+//!
+//! Over stdio one outbox serves a connection to its end. Over HTTP each request has one of its own,
+//! which is [`End`]ed by the answer.
 
 use std::sync::Mutex;
 
@@ -20,19 +23,42 @@ const NOTIFICATION_WATER_BYTES: usize = 256 * 1024;
 
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    bytes: Mutex<Vec<u8>>,
+    queue: Mutex<Queue>,
     ready: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    bytes: Vec<u8>,
+    end: Option<End>,
+}
+
+/// The one request an outbox is for is done with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The answer has been queued; HTTP calls it so.
+    Answered(u16),
+    /// The client wants no answer any more.
+    Cancelled,
 }
 
 impl Outbox {
     /// Appends messages, each ended by a newline.
     pub(crate) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        let mut bytes = lock(&self.bytes);
-        let was_empty = bytes.is_empty();
-        write(&mut bytes);
-        if was_empty && !bytes.is_empty() {
+        let mut queue = lock(&self.queue);
+        let was_empty = queue.bytes.is_empty();
+        write(&mut queue.bytes);
+        if was_empty && !queue.bytes.is_empty() {
             self.ready.notify_one();
         }
+    }
+
+    /// Appends the last message of a request.
+    pub(crate) fn finish(&self, end: End, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut queue = lock(&self.queue);
+        write(&mut queue.bytes);
+        queue.end = Some(end);
+        self.ready.notify_one();
     }
 
     /// Appends a notification that may be lost if the peer reads too slowly. `open` is asked
@@ -50,12 +76,14 @@ impl Outbox {
     }
 
     /// Swaps the queued bytes into `target`, which must be empty.
-    pub(crate) fn take(&self, target: &mut Vec<u8>) {
-        std::mem::swap(&mut *lock(&self.bytes), target);
+    pub(crate) fn take(&self, target: &mut Vec<u8>) -> Option<End> {
+        let mut queue = lock(&self.queue);
+        std::mem::swap(&mut queue.bytes, target);
+        queue.end
     }
 
     pub(crate) fn len(&self) -> usize {
-        lock(&self.bytes).len()
+        lock(&self.queue).bytes.len()
     }
 
     /// Wakes the owner although no bytes were queued, for example to look at changes.

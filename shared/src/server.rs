@@ -23,6 +23,7 @@ use crate::strings;
 use crate::tool::{Output, Reply, ToolOptions};
 use crate::uri_template::UriTemplate;
 use crate::validate::Arguments;
+use crate::wire;
 
 /// A server: its name, its state, and what it offers. `S` is the state every handler can reach
 /// through [`Context::state`].
@@ -123,6 +124,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             name: name.to_owned(),
             options,
             description: schema.description,
+            header_parameters: wire::header_parameters(checked.schema()),
             arguments: checked,
             output,
             visible: AtomicBool::new(true),

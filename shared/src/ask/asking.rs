@@ -12,6 +12,7 @@ use super::{AskError, Question};
 use crate::answer::Outcome;
 use crate::call::{Asks, Call};
 use crate::lock::lock;
+use crate::principal::Principal;
 use crate::seal::digest;
 
 impl Call {
@@ -29,7 +30,7 @@ impl Call {
             }
             Asks::Session(channel) => {
                 let _waiting = self.waiting().begin();
-                read(&channel.ask(&question).await?)
+                read(&channel.ask(&question, self.stream()).await?)
             }
             Asks::Replay { replay, .. } => {
                 let known = lock(replay).ask(key, question, &self.capabilities())?;
@@ -87,7 +88,10 @@ impl Call {
         let Asks::Replay { replay, method, arguments } = self.asks() else {
             return None;
         };
-        let identity = || identity(&self.registry.name, method, &self.subject, arguments);
+        let identity = || {
+            let principal = self.principal.as_deref();
+            identity(&self.registry.name, method, &self.subject, arguments, principal)
+        };
         let mut replay = lock(replay);
         replay.is_suspended().then(|| replay.suspend(&self.registry.seal, identity()))
     }
@@ -102,12 +106,18 @@ impl Call {
 }
 
 /// Names the request a state belongs to.
-pub(crate) fn identity(server: &str, method: &str, subject: &str, arguments: &str) -> Identity {
+pub(crate) fn identity(
+    server: &str,
+    method: &str,
+    subject: &str,
+    arguments: &str,
+    principal: Option<&Principal>,
+) -> Identity {
     Identity {
         server: server.to_owned(),
         method: method.to_owned(),
         subject: subject.to_owned(),
         arguments: digest(canonical(arguments).as_bytes()),
-        principal: None,
+        principal: principal.map(|principal| principal.name.clone()),
     }
 }

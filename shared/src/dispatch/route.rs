@@ -167,7 +167,8 @@ fn asks(
         None => None,
         state => Some(params::string(state, "requestState")?),
     };
-    let identity = || ask::identity(&registry.name, method, subject, arguments);
+    let principal = origin.principal.as_deref();
+    let identity = || ask::identity(&registry.name, method, subject, arguments, principal);
     let replay = Replay::open(&registry.seal, state.as_deref(), params.input_responses, identity)?;
     Ok(Asks::Replay { replay: Mutex::new(Box::new(replay)), method, arguments: arguments.into() })
 }
