@@ -211,6 +211,13 @@ impl Call {
         }
     }
 
+    /// The client's connection may go; see [`crate::Context::release_connection`].
+    pub(crate) fn release_connection(&self) {
+        if self.revision == Revision::V2025_11_25 {
+            self.stream.release();
+        }
+    }
+
     /// Where everything this call leads to goes, questions to its client among it.
     pub(crate) fn stream(&self) -> &Outbox {
         &self.stream

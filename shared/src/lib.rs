@@ -53,6 +53,8 @@ mod content;
 mod context;
 mod dispatch;
 mod error;
+#[cfg(feature = "http")]
+mod http;
 mod jsonrpc;
 mod limits;
 mod lock;

@@ -25,12 +25,17 @@ const NOTIFICATION_WATER_BYTES: usize = 256 * 1024;
 pub(crate) struct Outbox {
     queue: Mutex<Queue>,
     ready: Notify,
+    /// Held until the last who may send something has gone.
+    #[cfg(feature = "http")]
+    _lease: Option<crate::http::Lease>,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     bytes: Vec<u8>,
     end: Option<End>,
+    /// The connection may go; the client comes back for the rest.
+    is_released: bool,
 }
 
 /// The one request an outbox is for is done with.
@@ -40,6 +45,29 @@ pub(crate) enum End {
     Answered(u16),
     /// The client wants no answer any more.
     Cancelled,
+}
+
+#[cfg(feature = "http")]
+impl Outbox {
+    /// For one request of HTTP, which holds `lease` for as long as anything comes of it.
+    pub(crate) fn leased(lease: crate::http::Lease) -> Self {
+        Self { _lease: Some(lease), ..Self::default() }
+    }
+
+    /// Shows what is queued, and how it ended.
+    pub(crate) fn look<T>(
+        &self,
+        look: impl FnOnce(&mut Vec<u8>, Option<End>, bool) -> Option<T>,
+    ) -> Option<T> {
+        let mut queue = lock(&self.queue);
+        let (end, is_released) = (queue.end, queue.is_released);
+        look(&mut queue.bytes, end, is_released)
+    }
+
+    /// Whether the connection may go; asked once.
+    pub(crate) fn take_release(&self) -> bool {
+        std::mem::take(&mut lock(&self.queue).is_released)
+    }
 }
 
 impl Outbox {
@@ -82,12 +110,25 @@ impl Outbox {
         queue.end
     }
 
+    /// Says that nothing will come for a while: the client may be let go, to come back later.
+    pub(crate) fn release(&self) {
+        lock(&self.queue).is_released = true;
+        self.ready.notify_one();
+    }
+
     pub(crate) fn len(&self) -> usize {
         lock(&self.queue).bytes.len()
     }
 
     /// Wakes the owner although no bytes were queued, for example to look at changes.
     pub(crate) fn wake(&self) {
+        self.ready.notify_one();
+    }
+
+    /// Wakes everybody who waits, and whoever waits next.
+    #[cfg(feature = "http")]
+    pub(crate) fn wake_all(&self) {
+        self.ready.notify_waiters();
         self.ready.notify_one();
     }
 

@@ -2,8 +2,8 @@
 //! their answers.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -29,10 +29,7 @@ pub(crate) struct BackChannel {
 }
 
 impl BackChannel {
-    pub(crate) fn new(
-        capabilities: Map<String, Value>,
-        timeout: Duration,
-    ) -> Self {
+    pub(crate) fn new(capabilities: Map<String, Value>, timeout: Duration) -> Self {
         Self {
             capabilities,
             timeout,

@@ -168,6 +168,11 @@ impl Calls {
         }
     }
 
+    #[cfg(feature = "http")]
+    pub(crate) fn any(&self) -> bool {
+        !self.lock().calls.is_empty()
+    }
+
     /// Waits until no call is in flight.
     pub(crate) async fn idle(&self) {
         while !self.lock().calls.is_empty() {

@@ -2,8 +2,8 @@
 //! 2026-07-28 is served without a session, anything else belongs to the session `initialize`
 //! opened, and both may share one pipe.
 
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 
