@@ -1,8 +1,10 @@
 //! The common flags, each over every server: what is over a limit is refused clearly, and the
 //! server goes on. A flag that `--help` names and no row here proves is a failure, too.
 
+mod http;
 mod running;
 mod subject;
+mod web;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,6 +34,13 @@ const PROOFS: &[(&str, Proof)] = &[
     ("--max-subscriptions", max_subscriptions),
     ("--rate-limit", rate_limit),
     ("--state-key-file", state_key_file),
+    ("--http", http::http),
+    ("--allow-host", http::allow_host),
+    ("--allow-origin", http::allow_origin),
+    ("--auth-token-file", http::auth_token_file),
+    ("--max-connections", http::max_connections),
+    ("--max-sessions", http::max_sessions),
+    ("--session-idle-secs", http::session_idle),
 ];
 
 const CANARY: &str = "canary-5f2c9b";
@@ -305,6 +314,7 @@ fn rate_limit(subject: &Subject) {
         let message = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(message.contains("Too many calls; try again in"), "{answer}");
     }
+    http::rate_limit_spares_others(subject);
     let last = refused.last().expect("most are refused");
     let wait_ms = last["error"]["data"]["retryAfterMs"].as_u64().expect("when to try again");
     assert!(wait_ms <= 1_000, "{last}");

@@ -6,8 +6,8 @@
 //!
 //! Reading order: this file feeds lines and timers to `server.rs`, which answers; `work.rs` holds
 //! the methods every revision has, `ask.rs` the tools that ask, `catalog.rs` what is served; `defects.rs` spoils what goes in
-//! and out. Over HTTP `front.rs` takes requests, which `http1.rs` reads and `gate.rs` judges, and
-//! `streams.rs` sorts what the server says into their responses.
+//! and out. Over HTTP `front.rs` takes requests
+//! and serves the newest revision, `sessions.rs` the others; `http1.rs` reads, `gate.rs` judges, `streams.rs` sorts what the server says into their responses.
 
 #![expect(
     clippy::indexing_slicing,
@@ -20,6 +20,7 @@ mod ask;
 mod catalog;
 mod defects;
 mod front;
+mod sessions;
 mod http1;
 mod gate;
 mod streams;
