@@ -2,7 +2,7 @@
 //!
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
 //! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace,
-//! `policies` holds each common flag to what it promises.
+//! `policies` holds each common flag to what it promises, `http` attacks a server over HTTP.
 
 #[cfg(test)]
 mod engine;
@@ -14,6 +14,8 @@ mod built;
 mod clients;
 #[cfg(test)]
 mod copied;
+#[cfg(test)]
+mod http;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
