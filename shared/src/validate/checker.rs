@@ -58,6 +58,7 @@ impl<'a> Checker<'a> {
         for part in keywords.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             self.check(part, value, path);
         }
+        self.check_condition(schema, value, path);
         match value {
             Value::Object(members) => self.check_object(schema, members, path),
             Value::Array(items) => self.check_array(schema, items, path),
@@ -82,6 +83,18 @@ impl<'a> Checker<'a> {
             }
             Value::Null | Value::Bool(_) => {}
         }
+    }
+
+    /// `if` decides between `then` and `else`, and is no problem itself.
+    fn check_condition(&mut self, schema: &'a Value, value: &Value, path: &str) {
+        let Some(condition) = schema.get("if") else {
+            return;
+        };
+        let mut inner = Checker { problems: Vec::new(), ..*self };
+        inner.check(condition, value, path);
+        self.steps_left = inner.steps_left;
+        let branch = if inner.problems.is_empty() { "then" } else { "else" };
+        schema.get(branch).into_iter().for_each(|branch| self.check(branch, value, path));
     }
 
     fn check_object(
