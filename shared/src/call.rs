@@ -4,7 +4,7 @@
 //! `Context<S>` out of it are compiled again for each server.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
@@ -19,6 +19,7 @@ use crate::policy::{AuditEntry, RateLimit, Waiting};
 use crate::principal::Principal;
 use crate::registry::Registry;
 use crate::revision::Revision;
+use crate::tasks::{Owner, Task, TaskPlan};
 use crate::wire;
 
 /// How loud a log message is, quietest first (RFC 5424).
@@ -105,6 +106,10 @@ pub(crate) struct Call {
     pub(crate) client: Client,
     pub(crate) registry: Arc<Registry>,
     pub(crate) principal: Option<Arc<Principal>>,
+    /// How it may go on when its request has been answered.
+    pub(crate) task_plan: Option<TaskPlan>,
+    /// Set when it does.
+    task: OnceLock<Arc<Task>>,
     stream: Arc<Outbox>,
     progress: Option<Progress>,
     log: LogThreshold,
@@ -128,7 +133,8 @@ struct Progress {
 
 impl Call {
     pub(crate) fn new(origin: Origin, beginning: Beginning<'_>, asks: Asks) -> Self {
-        let Beginning { kind, subject, arguments, progress_token, trace_parent } = beginning;
+        let Beginning { kind, subject, arguments, progress_token, trace_parent, task_plan } =
+            beginning;
         let audit = origin.registry.audit.as_ref().map(|audit| audit.begin(arguments));
         let span = span(kind, &subject, trace_parent);
         Self {
@@ -138,6 +144,8 @@ impl Call {
             client: origin.client,
             registry: origin.registry,
             principal: origin.principal,
+            task_plan,
+            task: OnceLock::new(),
             stream: origin.stream,
             progress: progress_token
                 .map(|token| Progress { token: token.into(), next: AtomicU64::new(0) }),
@@ -153,6 +161,9 @@ impl Call {
     }
 
     pub(crate) fn progress(&self, done: u64, total: Option<u64>, message: &str) {
+        if let Some(task) = self.task().filter(|_| !message.is_empty()) {
+            task.say(message);
+        }
         let Some(progress) = &self.progress else {
             return;
         };
@@ -187,8 +198,9 @@ impl Call {
         });
     }
 
-    /// The last word belongs to the batch this call came in; until then nothing more is sent.
-    pub(crate) fn close_in_batch(&self) {
+    /// Nothing of this call is sent any more, and the last word is not its own to say: it belongs
+    /// to the batch it came in, or to its task.
+    pub(crate) fn fall_silent(&self) {
         self.stream.push(|_| self.closed.store(true, Ordering::Relaxed));
     }
 
@@ -218,8 +230,19 @@ impl Call {
         }
     }
 
+    /// The task this call has become.
+    pub(crate) fn task(&self) -> Option<&Arc<Task>> {
+        self.task.get()
+    }
+
+    /// From now on this call is a task.
+    pub(crate) fn become_task(&self, task: Arc<Task>) {
+        // Asked for once, by whoever has started the call.
+        let _ = self.task.set(task);
+    }
+
     /// Where everything this call leads to goes, questions to its client among it.
-    pub(crate) fn stream(&self) -> &Outbox {
+    pub(crate) fn stream(&self) -> &Arc<Outbox> {
         &self.stream
     }
 
@@ -255,6 +278,7 @@ pub(crate) enum Kind {
     Prompt,
     Completion,
     List,
+    TaskResult,
 }
 
 impl Kind {
@@ -265,6 +289,7 @@ impl Kind {
             Self::Prompt => "prompt",
             Self::Completion => "completion",
             Self::List => "list",
+            Self::TaskResult => "task",
         }
     }
 }
@@ -280,6 +305,7 @@ pub(crate) struct Beginning<'a> {
     pub(crate) progress_token: Option<&'a str>,
     /// W3C trace context.
     pub(crate) trace_parent: Option<&'a str>,
+    pub(crate) task_plan: Option<TaskPlan>,
 }
 
 impl<'a> Beginning<'a> {
@@ -290,7 +316,8 @@ impl<'a> Beginning<'a> {
         meta: &Meta<'a>,
     ) -> Result<Self, Error> {
         let progress_token = meta.progress_token()?;
-        Ok(Self { kind, subject, arguments, progress_token, trace_parent: meta.trace_parent() })
+        let trace_parent = meta.trace_parent();
+        Ok(Self { kind, subject, arguments, progress_token, trace_parent, task_plan: None })
     }
 }
 
@@ -331,4 +358,6 @@ pub(crate) struct Origin {
     pub(crate) back_channel: Option<Arc<BackChannel>>,
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
     pub(crate) principal: Option<Arc<Principal>>,
+    /// Whose tasks this request may see.
+    pub(crate) owner: Owner,
 }

@@ -20,6 +20,7 @@ use crate::resource::{CacheHint, Resource, ResourceContents, ResourceOptions};
 use crate::schema;
 use crate::seal::Seal;
 use crate::strings;
+use crate::tasks::Tasks;
 use crate::tool::{Output, Reply, ToolOptions};
 use crate::uri_template::UriTemplate;
 use crate::validate::Arguments;
@@ -56,6 +57,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             seal: Seal::random(),
             limits: Limits::default(),
             audit: None,
+            tasks: Tasks::default(),
             tools_change: false,
             prompts_change: false,
             encoded: Mutex::default(),

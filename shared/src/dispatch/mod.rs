@@ -15,6 +15,7 @@ mod listen;
 mod pages;
 mod route;
 mod session;
+mod tasks;
 
 pub(crate) use connection::serve;
 #[cfg(feature = "http")]
