@@ -17,6 +17,7 @@ mod replays;
 mod limits;
 mod lists;
 mod subscriptions;
+mod tasks;
 mod lifecycle;
 mod lines;
 mod hostile;
