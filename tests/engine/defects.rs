@@ -162,5 +162,5 @@ fn conformance(defect: &str, revisions: &[Revision], wanted: impl Fn(&str) -> bo
 }
 
 fn red(report: &Report) -> BTreeSet<&'static str> {
-    report.rows.iter().filter(|row| row.is_red()).map(|row| row.id).collect()
+    report.rows.iter().filter(|row| row.is_red()).map(|row| row.id.as_ref()).collect()
 }

@@ -31,6 +31,7 @@ pub mod report;
 pub mod check;
 mod checks;
 pub mod case;
+pub mod official;
 pub mod pattern;
 pub mod profile;
 pub mod discover;

@@ -3,6 +3,7 @@
 use crate::check::{Check, Level, Outcome};
 use crate::revision::Revision;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -12,12 +13,12 @@ const TRANSPORT: &str = "stdio";
 /// What came of one check on one server in one revision.
 #[derive(Clone, Debug)]
 pub struct Row {
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     pub level: Level,
     pub revision: Revision,
     pub transport: &'static str,
     pub server: String,
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     pub outcome: Outcome,
     /// The bytes sent and got, where the row is not green.
     pub evidence: Vec<String>,
@@ -39,12 +40,12 @@ impl Row {
         evidence: Vec<String>,
     ) -> Row {
         Row {
-            id: check.id,
+            id: check.id.into(),
             level: check.level,
             revision,
             transport: TRANSPORT,
             server: server.to_owned(),
-            title: check.title,
+            title: check.title.into(),
             outcome,
             evidence,
         }
