@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tracing::Span;
 
 use crate::ask::back_channel::BackChannel;
-use crate::ask::replay::Replay;
+use crate::ask::replay::{KeptArguments, Replay};
 use crate::error::Error;
 use crate::outbox::Outbox;
 use crate::params::Meta;
@@ -292,12 +292,7 @@ pub(crate) enum Asks {
     /// By requests of ours, in a stateful session.
     Session(Arc<BackChannel>),
     /// By suspending the handler (2026-07-28).
-    Replay {
-        replay: Mutex<Box<Replay>>,
-        method: &'static str,
-        /// As they came, to tell a retry of this request from another one.
-        arguments: Box<str>,
-    },
+    Replay { replay: Mutex<Box<Replay>>, method: &'static str, arguments: KeptArguments },
 }
 
 /// What a call takes over from the connection and the envelope it came with.

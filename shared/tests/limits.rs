@@ -66,7 +66,37 @@ async fn subscriptions_have_an_end() {
     let uris = json!({"resourceSubscriptions": ["fixture://watched", "fixture://item/1"]});
     let too_many = client.request("subscriptions/listen", json!({"notifications": uris})).await;
     assert!(too_many.expect_err("refused").to_string().contains("More than 1 resource"));
+    let long = format!("fixture://files/{}", "x".repeat(8 * 1024));
+    let too_long = json!({"notifications": {"resourceSubscriptions": [long]}});
+    let too_long = client.request("subscriptions/listen", too_long).await;
+    assert!(too_long.expect_err("refused").to_string().contains("at most 8192 bytes"));
     let _first = client.start("subscriptions/listen", json!({"notifications": {}}));
     let second = client.request("subscriptions/listen", json!({"notifications": {}})).await;
     assert!(second.expect_err("refused").to_string().contains("Too many subscriptions"));
+}
+
+#[tokio::test]
+async fn resources_of_all_listen_streams_count_together_and_a_uri_has_a_longest_length() {
+    let (_, client) = connect(Limits { max_subscriptions: 3, ..Limits::default() }).await;
+    let listen = |uris: &[&str]| json!({"notifications": {"resourceSubscriptions": uris}});
+    let two = ["fixture://watched", "fixture://item/1"];
+    let first = client.start("subscriptions/listen", listen(&two));
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    assert_eq!(client.notification().await.expect("acknowledged").method, acknowledged);
+    let over = client.request("subscriptions/listen", listen(&two)).await;
+    assert!(over.expect_err("refused").to_string().contains("Too many subscriptions"));
+    first.cancel();
+    let _second = client.start("subscriptions/listen", listen(&two));
+    assert_eq!(client.notification().await.expect("acknowledged").method, acknowledged);
+
+    let session =
+        Client::in_memory(server(State::new()), Revision::V2025_11_25, Answering::nothing())
+            .await
+            .expect("connect");
+    for (bytes, is_kept) in [(8 * 1024, true), (8 * 1024 + 1, false)] {
+        let start = "fixture://files/";
+        let uri = format!("{start}{}", "x".repeat(bytes - start.len()));
+        let answer = session.request("resources/subscribe", json!({"uri": uri})).await;
+        assert_eq!(answer.is_ok(), is_kept, "{bytes}");
+    }
 }

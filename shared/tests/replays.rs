@@ -139,3 +139,16 @@ async fn answers_may_be_early_partial_or_for_nobody() {
     let done = call(rest).await.expect("done");
     assert_eq!(done["content"][0]["text"], r#""\"Ada\" Paris 0""#);
 }
+
+/// Long arguments are kept as a digest; a retry is still told from another call.
+#[tokio::test]
+async fn long_arguments_are_told_apart_as_short_ones_are() {
+    let client = client(Revision::V2026_07_28, everything(), |_, _| Err(String::new())).await;
+    let call = |params: Value| client.start("tools/call", params).answer();
+    let arguments = |last: &str| json!({"n": 1, "note": format!("{}{last}", "x".repeat(100_000))});
+    let asked = call(json!({"name": "name", "arguments": arguments("a")})).await.expect("asked");
+    for (last, is_same) in [("b", false), ("a", true)] {
+        let retry = json!({"name": "name", "arguments": arguments(last), "requestState": asked["requestState"], "inputResponses": {"name": accept(json!({"name": "Ada"}))}});
+        assert_eq!(call(retry).await.is_ok(), is_same, "{last}");
+    }
+}

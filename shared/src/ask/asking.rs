@@ -6,13 +6,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::replay::{Identity, canonical};
+use super::replay::Identity;
 use super::roots::{self, Root};
 use super::{AskError, Question};
 use crate::answer::Outcome;
 use crate::call::{Asks, Call};
 use crate::lock::lock;
-use crate::seal::digest;
 
 impl Call {
     /// Asks the client and reads the answer. In 2026-07-28 this returns only if the answer is
@@ -87,7 +86,7 @@ impl Call {
         let Asks::Replay { replay, method, arguments } = self.asks() else {
             return None;
         };
-        let identity = || identity(&self.registry.name, method, &self.subject, arguments);
+        let identity = || identity(&self.registry.name, method, &self.subject, arguments.digest());
         let mut replay = lock(replay);
         replay.is_suspended().then(|| replay.suspend(&self.registry.seal, identity()))
     }
@@ -101,13 +100,13 @@ impl Call {
     }
 }
 
-/// Names the request a state belongs to.
-pub(crate) fn identity(server: &str, method: &str, subject: &str, arguments: &str) -> Identity {
+/// Names the request a state belongs to. `arguments` is their digest.
+pub(crate) fn identity(server: &str, method: &str, subject: &str, arguments: String) -> Identity {
     Identity {
         server: server.to_owned(),
         method: method.to_owned(),
         subject: subject.to_owned(),
-        arguments: digest(canonical(arguments).as_bytes()),
+        arguments,
         principal: None,
     }
 }

@@ -29,6 +29,9 @@ const MAX_ROUNDS: u32 = 16;
 /// Longest record sent, sealed.
 const MAX_STATE_BYTES: usize = 64 * 1024;
 
+/// Longest arguments kept word by word while their call runs.
+const MAX_KEPT_BYTES: usize = 1024;
+
 const PURPOSE: &str = "request state";
 
 /// Which request a record belongs to.
@@ -42,6 +45,32 @@ pub(crate) struct Identity {
     pub(crate) arguments: String,
     /// Who sent it, where the transport knows.
     pub(crate) principal: Option<String>,
+}
+
+/// The arguments of a running call, by which a retry of it is told from another one. Few calls
+/// ask, so short arguments are kept as they came and digested only when theirs does; of long ones,
+/// which many calls at a time could fill the memory with, the digest is all that is kept.
+#[derive(Debug)]
+pub(crate) enum KeptArguments {
+    Short(Box<str>),
+    Digest(String),
+}
+
+impl KeptArguments {
+    pub(crate) fn of(arguments: &str) -> Self {
+        if arguments.len() <= MAX_KEPT_BYTES {
+            Self::Short(arguments.into())
+        } else {
+            Self::Digest(digest_of_arguments(arguments))
+        }
+    }
+
+    pub(crate) fn digest(&self) -> String {
+        match self {
+            Self::Short(arguments) => digest_of_arguments(arguments),
+            Self::Digest(digest) => digest.clone(),
+        }
+    }
 }
 
 /// What travels through the client.
@@ -192,8 +221,8 @@ fn now_secs() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// The same text for the same arguments, whatever the order of members and the white space.
-pub(crate) fn canonical(arguments: &str) -> String {
+/// The same for the same arguments, whatever the order of members and the white space.
+pub(crate) fn digest_of_arguments(arguments: &str) -> String {
     fn sorted(value: Value) -> Value {
         match value {
             Value::Object(map) => {
@@ -207,5 +236,5 @@ pub(crate) fn canonical(arguments: &str) -> String {
     }
     // Arguments that are no JSON never reach a handler.
     let value: Value = serde_json::from_str(arguments).unwrap_or_default();
-    sorted(value).to_string()
+    digest(sorted(value).to_string().as_bytes())
 }

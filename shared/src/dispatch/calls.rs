@@ -38,7 +38,12 @@ struct Table {
     /// Tells an entry from an earlier one with the same id.
     last_serial: u64,
     calls: HashMap<Id<'static>, InFlight>,
-    listens: HashMap<Id<'static>, Arc<Subscriber>>,
+    listens: HashMap<Id<'static>, Listening>,
+}
+
+struct Listening {
+    subscriber: Arc<Subscriber>,
+    resources: usize,
 }
 
 struct InFlight {
@@ -140,19 +145,28 @@ impl Calls {
         self.notify_if_idle(&table);
     }
 
-    pub(crate) fn listen(&self, id: Id<'static>, subscriber: Arc<Subscriber>) -> Result<(), Error> {
+    /// Opens a listen stream; `resources` is how many it hears of. The limit is of all streams
+    /// together.
+    pub(crate) fn listen(
+        &self,
+        id: Id<'static>,
+        subscriber: Arc<Subscriber>,
+        resources: usize,
+    ) -> Result<(), Error> {
         let mut table = self.lock();
-        if table.listens.len() >= self.registry.limits.max_subscriptions {
+        let most = self.registry.limits.max_subscriptions;
+        let others: usize = table.listens.values().map(|other| other.resources).sum();
+        if table.listens.len() >= most || others + resources > most {
             return Err(Error::Refused("Too many subscriptions; end some first"));
         }
-        table.listens.insert(id, subscriber);
+        table.listens.insert(id, Listening { subscriber, resources });
         Ok(())
     }
 
     /// Tells each listen stream what has changed.
     pub(crate) fn flush_listens(&self, outbox: &Outbox) {
-        for (id, subscriber) in &self.lock().listens {
-            let changes = subscriber.take_pending();
+        for (id, listening) in &self.lock().listens {
+            let changes = listening.subscriber.take_pending();
             if !changes.is_empty() {
                 outbox.push(|out| wire::write_changes(out, &changes, Some(id)));
             }

@@ -8,7 +8,7 @@ use super::complete::complete;
 use super::pages::list;
 use crate::answer::{Answer, Outcome};
 use crate::ask;
-use crate::ask::replay::Replay;
+use crate::ask::replay::{KeptArguments, Replay, digest_of_arguments};
 use crate::call::{Asks, Beginning, Call, Kind, Origin};
 use crate::error::{Error, ToolError};
 use crate::params::{self, Meta, Params};
@@ -167,9 +167,11 @@ fn asks(
         None => None,
         state => Some(params::string(state, "requestState")?),
     };
-    let identity = || ask::identity(&registry.name, method, subject, arguments);
+    let identity =
+        || ask::identity(&registry.name, method, subject, digest_of_arguments(arguments));
     let replay = Replay::open(&registry.seal, state.as_deref(), params.input_responses, identity)?;
-    Ok(Asks::Replay { replay: Mutex::new(Box::new(replay)), method, arguments: arguments.into() })
+    let arguments = KeptArguments::of(arguments);
+    Ok(Asks::Replay { replay: Mutex::new(Box::new(replay)), method, arguments })
 }
 
 fn tool_panicked() -> ToolError {

@@ -287,6 +287,7 @@ impl Session {
         if !self.registry.has_resources() {
             return Err(Error::MethodNotFound("resources/subscribe".to_owned()));
         }
+        listen::can_be_kept(uri)?;
         if wanted && self.registry.reader(uri).is_none() {
             return Err(Error::resource_not_found(uri));
         }
