@@ -85,7 +85,8 @@ impl<S> Context<S> {
     }
 
     /// Does something with effects once, however often the handler is run for one call. Keys are
-    /// shared with [`Context::elicit`]. A failure is not remembered.
+    /// shared with [`Context::elicit`]. A failure is not remembered, and `work` asks nothing itself:
+    /// what comes before a question may be done again.
     ///
     /// # Errors
     /// What `work` fails with, or [`AskError::Misused`] if the key is used twice.

@@ -27,6 +27,8 @@ pub(crate) fn server(effects: &Effects, keys: &str) -> Server<Effects> {
         .tool("rounds", READ_ONLY, rounds)
         .tool("charge", READ_ONLY, charge)
         .tool("twice", READ_ONLY, twice)
+        .tool("beside", READ_ONLY, beside)
+        .tool("within", READ_ONLY, within)
         .tool("tools", READ_ONLY, tools)
         .prompt("name_prompt", name_prompt)
         .resource("asks://name", mcp::ResourceOptions::new("name"), name_resource)
@@ -114,6 +116,34 @@ async fn twice(cx: Context<Effects>, _: Input) -> ToolResult<u64> {
     cx.elicit("same", Form::new("Once")).await?;
     cx.elicit("same", Form::new("Again")).await?;
     Ok(0)
+}
+
+/// A step that is half-way, once before the question beside it is asked and once after.
+async fn beside(cx: Context<Effects>, input: Input) -> ToolResult<String> {
+    let slow = async {
+        let before = cx.state.fetch_add(1, Ordering::SeqCst);
+        for _ in 0..5 {
+            tokio::task::yield_now().await;
+        }
+        ToolResult::Ok(before)
+    };
+    let step = async {
+        for _ in 0..input.n {
+            tokio::task::yield_now().await;
+        }
+        cx.once("slow", slow).await
+    };
+    let form = Form::new("Sure?").field("yes", Field::boolean());
+    let (before, sure) = tokio::join!(step, cx.elicit("sure", form));
+    Ok(format!("{} {}", before?, sure?.accepted().is_some()))
+}
+
+async fn within(cx: Context<Effects>, _: Input) -> ToolResult<u64> {
+    let asks = async {
+        cx.elicit("sure", Form::new("Sure?")).await?;
+        ToolResult::Ok(1)
+    };
+    cx.once("asks", asks).await
 }
 
 async fn tools(cx: Context<Effects>, _: Input) -> ToolResult<String> {

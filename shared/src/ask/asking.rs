@@ -1,17 +1,23 @@
 //! How a call asks, whichever way its revision has for it.
 
 use std::future::{Future, pending};
+use std::sync::Mutex;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::replay::Identity;
+use super::replay::{Identity, Replay};
 use super::roots::{self, Root};
 use super::{AskError, Question};
 use crate::answer::Outcome;
 use crate::call::{Asks, Call};
 use crate::lock::lock;
+
+tokio::task_local! {
+    /// Set while a step is being polled.
+    static IN_STEP: ();
+}
 
 impl Call {
     /// Asks the client and reads the answer. In 2026-07-28 this returns only if the answer is
@@ -22,6 +28,10 @@ impl Call {
         question: Question,
         read: impl FnOnce(&Value) -> Result<T, AskError>,
     ) -> Result<T, AskError> {
+        if IN_STEP.try_with(|()| ()).is_ok() {
+            // The step would never end in 2026-07-28; better it fails in all revisions alike.
+            return Err(AskError::Misused(format!("{key:?} is asked inside a `once`")));
+        }
         match self.asks() {
             Asks::None => {
                 Err(AskError::Unsupported("this kind of request has no questions".to_owned()))
@@ -68,13 +78,15 @@ impl Call {
         T: Serialize + DeserializeOwned,
         E: From<AskError>,
     {
+        let work = IN_STEP.scope((), work);
         let Asks::Replay { replay, .. } = self.asks() else {
             return work.await;
         };
         let misused = |error: serde_json::Error| E::from(AskError::Misused(error.to_string()));
-        if let Some(recorded) = lock(replay).step(key)? {
+        if let Some(recorded) = lock(replay).begin_step(key)? {
             return serde_json::from_value(recorded).map_err(misused);
         }
+        let _under_way = UnderWay(replay);
         let value = work.await?;
         let recorded = serde_json::to_value(&value).map_err(misused)?;
         lock(replay).record_step(key, recorded);
@@ -97,6 +109,15 @@ impl Call {
 
     fn capabilities(&self) -> Map<String, Value> {
         self.client.info().capabilities
+    }
+}
+
+/// A step that has begun; dropped when it is done, has failed or is given up.
+struct UnderWay<'a>(&'a Mutex<Box<Replay>>);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        lock(self.0).end_step();
     }
 }
 

@@ -102,6 +102,8 @@ pub(crate) struct Replay {
     responses: HashMap<String, Value>,
     /// Keys used in this run.
     used: HashSet<String>,
+    /// Steps that have begun and are not done.
+    steps_under_way: usize,
     pending: Vec<(String, Question)>,
     /// Digests of the pending questions, by key.
     asking: BTreeMap<String, String>,
@@ -165,19 +167,27 @@ impl Replay {
         self.failure = Some(Error::invalid_params(message));
     }
 
-    /// What a step gave in an earlier run.
-    pub(crate) fn step(&mut self, key: &str) -> Result<Option<Value>, AskError> {
+    /// What a step gave in an earlier run. If there is nothing, the step is under way until
+    /// [`Replay::end_step`].
+    pub(crate) fn begin_step(&mut self, key: &str) -> Result<Option<Value>, AskError> {
         self.use_key(key)?;
-        Ok(self.record.steps.get(key).cloned())
+        let recorded = self.record.steps.get(key).cloned();
+        self.steps_under_way += usize::from(recorded.is_none());
+        Ok(recorded)
+    }
+
+    pub(crate) fn end_step(&mut self) {
+        self.steps_under_way = self.steps_under_way.saturating_sub(1);
     }
 
     pub(crate) fn record_step(&mut self, key: &str, value: Value) {
         self.record.steps.insert(key.to_owned(), value);
     }
 
-    /// The handler waits for answers, or can never have them.
+    /// The handler waits for answers, or can never have them. Not while a step is half-way: what
+    /// it has done so far would be done again.
     pub(crate) fn is_suspended(&self) -> bool {
-        !self.pending.is_empty() || self.failure.is_some()
+        self.steps_under_way == 0 && (!self.pending.is_empty() || self.failure.is_some())
     }
 
     /// What the client gets instead of a result.

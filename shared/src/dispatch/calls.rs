@@ -239,14 +239,16 @@ fn poll_call(
     context: &mut Context<'_>,
 ) -> Poll<Outcome> {
     let _entered = call.span().enter();
-    let polled = work.as_mut().poll(context);
+    let mut polled = work.as_mut().poll(context);
+    if polled.is_pending() && call.is_suspended() {
+        polled = work.as_mut().poll(context);
+    }
+    // The second poll may have begun a step, which is not dropped half-way.
     if !call.is_suspended() {
         return polled;
     }
     if polled.is_ready() {
         tracing::warn!("the handler returned although its question has no answer");
-    } else {
-        let _ = work.as_mut().poll(context);
     }
     call.suspension().map_or(polled, Poll::Ready)
 }
