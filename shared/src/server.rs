@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 
 use crate::call::Call;
 use crate::changes::Changes;
@@ -23,6 +24,9 @@ use crate::strings;
 use crate::tool::{Output, Reply, ToolOptions};
 use crate::uri_template::UriTemplate;
 use crate::validate::Arguments;
+
+/// Enough to keep disks busy; each costs a stack.
+const MAX_BLOCKING_THREADS: usize = 64;
 
 /// A server: its name, its state, and what it offers. `S` is the state every handler can reach
 /// through [`Context::state`].
@@ -55,6 +59,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             seal: Seal::random(),
             limits: Limits::default(),
             audit: None,
+            blocking_threads: Arc::new(Semaphore::new(MAX_BLOCKING_THREADS)),
             tools_change: false,
             prompts_change: false,
             encoded: Mutex::default(),

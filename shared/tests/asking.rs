@@ -29,6 +29,7 @@ pub(crate) fn server(effects: &Effects, keys: &str) -> Server<Effects> {
         .tool("twice", READ_ONLY, twice)
         .tool("beside", READ_ONLY, beside)
         .tool("within", READ_ONLY, within)
+        .tool("busy", READ_ONLY, busy)
         .tool("tools", READ_ONLY, tools)
         .prompt("name_prompt", name_prompt)
         .resource("asks://name", mcp::ResourceOptions::new("name"), name_resource)
@@ -136,6 +137,21 @@ async fn beside(cx: Context<Effects>, input: Input) -> ToolResult<String> {
     let form = Form::new("Sure?").field("yes", Field::boolean());
     let (before, sure) = tokio::join!(step, cx.elicit("sure", form));
     Ok(format!("{} {}", before?, sure?.accepted().is_some()))
+}
+
+/// Work on a thread beside a question; it counts when it has been told to stop.
+async fn busy(cx: Context<Effects>, _: Input) -> ToolResult<bool> {
+    let work = {
+        let cx = cx.clone();
+        move || {
+            while !cx.is_cancelled() {
+                std::thread::yield_now();
+            }
+            cx.state.fetch_add(1, Ordering::SeqCst)
+        }
+    };
+    let (_, sure) = tokio::join!(cx.blocking(work), cx.elicit("sure", Form::new("Sure?")));
+    Ok(sure?.accepted().is_some())
 }
 
 async fn within(cx: Context<Effects>, _: Input) -> ToolResult<u64> {

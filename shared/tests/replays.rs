@@ -165,6 +165,24 @@ async fn a_question_inside_a_step_is_refused_and_does_not_hang() {
     }
 }
 
+/// The handler is dropped, so what it has going on a thread is told to stop.
+#[tokio::test]
+async fn a_suspended_call_stops_its_threads() {
+    let effects = Effects::default();
+    let answering = Answering::new(everything(), |_, _| Err(String::new()));
+    let client = Client::in_memory(server(&effects, KEY), Revision::V2026_07_28, answering);
+    let client = client.await.expect("connect");
+    let asked = client.start("tools/call", json!({"name": "busy"})).answer().await.expect("asked");
+    assert_eq!(asked["resultType"], "input_required");
+    let stopped = async {
+        while effects.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let patience = std::time::Duration::from_secs(20);
+    tokio::time::timeout(patience, stopped).await.expect("the thread stops");
+}
+
 /// Long arguments are kept as a digest; a retry is still told from another call.
 #[tokio::test]
 async fn long_arguments_are_told_apart_as_short_ones_are() {

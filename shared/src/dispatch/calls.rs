@@ -250,7 +250,9 @@ fn poll_call(
     if polled.is_ready() {
         tracing::warn!("the handler returned although its question has no answer");
     }
-    call.suspension().map_or(polled, Poll::Ready)
+    let suspension = call.suspension();
+    call.stop();
+    suspension.map_or(polled, Poll::Ready)
 }
 
 impl InFlight {
