@@ -30,6 +30,7 @@ pub(crate) fn server(effects: &Effects, keys: &str) -> Server<Effects> {
         .tool("beside", READ_ONLY, beside)
         .tool("within", READ_ONLY, within)
         .tool("busy", READ_ONLY, busy)
+        .tool("count_roots", READ_ONLY, count_roots)
         .tool("tools", READ_ONLY, tools)
         .prompt("name_prompt", name_prompt)
         .resource("asks://name", mcp::ResourceOptions::new("name"), name_resource)
@@ -154,6 +155,10 @@ async fn busy(cx: Context<Effects>, _: Input) -> ToolResult<bool> {
     Ok(sure?.accepted().is_some())
 }
 
+async fn count_roots(cx: Context<Effects>, _: Input) -> ToolResult<usize> {
+    Ok(cx.roots("roots").await?.len())
+}
+
 async fn within(cx: Context<Effects>, _: Input) -> ToolResult<u64> {
     let asks = async {
         cx.elicit("sure", Form::new("Sure?")).await?;
@@ -196,6 +201,16 @@ async fn name_resource(cx: Context<Effects>) -> mcp::ResourceResult<mcp::Resourc
 
 pub(crate) fn everything() -> Value {
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {"listChanged": true}})
+}
+
+/// Opens a session of 2025-11-25 whose client can be asked everything.
+pub(crate) fn initialize() -> String {
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": everything(),
+        "clientInfo": {"name": "raw", "version": "0"},
+    });
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string()
 }
 
 pub(crate) fn accept(content: Value) -> Value {

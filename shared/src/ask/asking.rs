@@ -60,11 +60,12 @@ impl Call {
         let Asks::Session(channel) = self.asks() else {
             return self.ask(key, roots::question(), roots::read).await;
         };
-        if let Some(roots) = channel.cached_roots() {
+        let (known, changes) = channel.known_roots();
+        if let Some(roots) = known {
             return Ok(roots);
         }
         let roots = self.ask(key, roots::question(), roots::read).await?;
-        channel.remember_roots(Some(roots.clone()));
+        channel.keep_roots(&roots, changes);
         Ok(roots)
     }
 

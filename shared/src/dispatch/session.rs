@@ -120,7 +120,7 @@ impl Session {
         if method == "notifications/roots/list_changed"
             && let Some(stateful) = &self.stateful
         {
-            stateful.back_channel.remember_roots(None);
+            stateful.back_channel.roots_changed();
         }
         if method != "notifications/cancelled" {
             return;
