@@ -142,16 +142,22 @@ async fn beside(cx: Context<Effects>, input: Input) -> ToolResult<String> {
 
 /// Work on a thread beside a question; it counts when it has been told to stop.
 async fn busy(cx: Context<Effects>, _: Input) -> ToolResult<bool> {
+    let (begin, begun) = tokio::sync::oneshot::channel();
     let work = {
         let cx = cx.clone();
         move || {
+            let _ = begin.send(());
             while !cx.is_cancelled() {
                 std::thread::yield_now();
             }
             cx.state.fetch_add(1, Ordering::SeqCst)
         }
     };
-    let (_, sure) = tokio::join!(cx.blocking(work), cx.elicit("sure", Form::new("Sure?")));
+    let question = async {
+        let _ = begun.await;
+        cx.elicit("sure", Form::new("Sure?")).await
+    };
+    let (_, sure) = tokio::join!(cx.blocking(work), question);
     Ok(sure?.accepted().is_some())
 }
 
