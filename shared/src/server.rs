@@ -108,11 +108,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         let run = {
             let checked = Arc::clone(&checked);
             move |call: Arc<Call>, arguments: &str| -> BoxFuture<_> {
-                let input = checked.check_before_parsing(arguments).and_then(|()| {
-                    serde_json::from_str(arguments)
-                        .map_err(|error| checked.explain(arguments, &error))
-                });
-                match input {
+                match checked.read(arguments) {
                     Ok(input) => {
                         let answer = handler(Context::new(Arc::clone(&state), call), input);
                         Box::pin(async move {
