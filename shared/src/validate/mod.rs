@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::error::ToolError;
 use crate::jsonrpc::without_position;
 use checker::Checker;
-use number::write_whole_numbers;
+pub(crate) use number::write_whole_numbers;
 
 /// Keywords that are checked here, and that parsing into the Rust type enforces as well.
 const OF_TYPES: [&str; 12] = [
