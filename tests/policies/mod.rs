@@ -96,7 +96,10 @@ fn audit_log(subject: &Subject) {
     for id in server.requests("tools/call", &calls.collect::<Vec<_>>()) {
         server.answer(id);
     }
-    let mut expected = vec![("ok", &subject.quick, 48), ("tool_error", refused, 16)];
+    let unknown = json!({"name": "no_such_tool", "arguments": {"a": 1}});
+    server.call(&unknown);
+    let mut expected =
+        vec![("ok", &subject.quick, 48), ("tool_error", refused, 16), ("error", &unknown, 1)];
     if let Some(endless) = &subject.endless {
         let id = server.request("tools/call", endless);
         works(&mut server, subject);

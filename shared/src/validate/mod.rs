@@ -18,6 +18,7 @@ use crate::error::ToolError;
 use crate::jsonrpc::without_position;
 use checker::Checker;
 pub(crate) use number::write_whole_numbers;
+pub(crate) use words::shortened;
 
 /// Keywords that are checked here, and that parsing into the Rust type enforces as well.
 const OF_TYPES: [&str; 12] = [

@@ -43,7 +43,7 @@ pub(super) fn quoted(value: &Value) -> String {
 }
 
 /// A text from outside, as long as it can be shown.
-pub(super) fn shortened(text: &str) -> Cow<'_, str> {
+pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(MAX_QUOTED_CHARS) {
         Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
         None => Cow::Borrowed(text),
