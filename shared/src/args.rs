@@ -53,6 +53,9 @@ pub(crate) struct Common {
     /// base64; the first is used, all are accepted. A random one if not given
     #[arg(long, value_name = "FILE")]
     state_key_file: Option<PathBuf>,
+    #[cfg(feature = "http")]
+    #[command(flatten)]
+    pub(crate) http: crate::http::HttpArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

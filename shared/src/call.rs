@@ -13,9 +13,10 @@ use tracing::Span;
 use crate::ask::back_channel::BackChannel;
 use crate::ask::replay::{KeptArguments, Replay};
 use crate::error::Error;
-use crate::outbox::Outbox;
+use crate::outbox::{End, Outbox};
 use crate::params::Meta;
 use crate::policy::{AuditEntry, RateLimit, Waiting};
+use crate::principal::Principal;
 use crate::registry::Registry;
 use crate::revision::Revision;
 use crate::wire;
@@ -103,6 +104,7 @@ pub(crate) struct Call {
     pub(crate) subject: String,
     pub(crate) client: Client,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) principal: Option<Arc<Principal>>,
     stream: Arc<Outbox>,
     progress: Option<Progress>,
     log: LogThreshold,
@@ -135,6 +137,7 @@ impl Call {
             subject,
             client: origin.client,
             registry: origin.registry,
+            principal: origin.principal,
             stream: origin.stream,
             progress: progress_token
                 .map(|token| Progress { token: token.into(), next: AtomicU64::new(0) }),
@@ -177,16 +180,20 @@ impl Call {
     }
 
     /// Appends the answer; nothing of this call is sent after it.
-    pub(crate) fn close(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        self.stream.push(|out| {
+    pub(crate) fn close(&self, end: End, write: impl FnOnce(&mut Vec<u8>)) {
+        self.stream.finish(end, |out| {
             self.closed.store(true, Ordering::Relaxed);
             write(out);
         });
     }
 
-    /// Nothing of this call is sent from now on, and whoever works for it is told.
+    /// The last word belongs to the batch this call came in; until then nothing more is sent.
+    pub(crate) fn close_in_batch(&self) {
+        self.stream.push(|_| self.closed.store(true, Ordering::Relaxed));
+    }
+
+    /// The client wants no answer: whoever works for the call is told.
     pub(crate) fn cancel(&self) {
-        self.close(|_| {});
         self.stop();
         self.record("cancelled", 0);
     }
@@ -202,6 +209,18 @@ impl Call {
         if let (Some(audit), Some(entry)) = (&self.registry.audit, &self.audit) {
             audit.end(self, entry, outcome, bytes_out);
         }
+    }
+
+    /// The client's connection may go; see [`crate::Context::release_connection`].
+    pub(crate) fn release_connection(&self) {
+        if self.revision == Revision::V2025_11_25 {
+            self.stream.release();
+        }
+    }
+
+    /// Where everything this call leads to goes, questions to its client among it.
+    pub(crate) fn stream(&self) -> &Outbox {
+        &self.stream
     }
 
     pub(crate) fn waiting(&self) -> &Waiting {
@@ -306,4 +325,5 @@ pub(crate) struct Origin {
     /// The way to the client, in a stateful session.
     pub(crate) back_channel: Option<Arc<BackChannel>>,
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
+    pub(crate) principal: Option<Arc<Principal>>,
 }

@@ -12,6 +12,7 @@ use crate::ask::roots::Root;
 use crate::ask::sample::{SampleRequest, Sampled};
 use crate::call::{Call, ClientInfo, Level};
 use crate::changes::Changes;
+use crate::principal::Principal;
 use crate::revision::Revision;
 
 /// The request being served, together with the server's state. Cheap to clone, so that it can
@@ -140,6 +141,17 @@ impl<S> Context<S> {
                 Err(_) => pending().await,
             },
         }
+    }
+
+    /// Lets the client's connection go while long work goes on: a client of 2025-11-25 over HTTP
+    /// comes back for the answer by itself. Does nothing anywhere else.
+    pub fn release_connection(&self) {
+        self.call.release_connection();
+    }
+
+    /// Who is calling, where the transport can tell: an authenticated caller over HTTP.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.call.principal.as_deref()
     }
 
     /// The tool's name, the resource's URI, or the prompt's name.

@@ -61,6 +61,8 @@ pub enum Error {
     InvalidParams(Cow<'static, str>),
     /// The request lacks the `_meta` members that every request of 2026-07-28 carries.
     MissingEnvelope(Vec<&'static str>),
+    /// The headers of the HTTP request say something else than the request itself (2026-07-28).
+    HeaderMismatch(String),
     /// The request asks for a revision this server does not speak.
     UnsupportedVersion(String),
     /// No resource has this URI.
@@ -114,6 +116,7 @@ impl fmt::Display for Error {
                 write!(f, "The client must declare the capability {capabilities}")
             }
             Self::Refused(message) => f.write_str(message),
+            Self::HeaderMismatch(message) => f.write_str(message),
             Self::TimedOut(message) => f.write_str(message),
             Self::RateLimited { retry_after } => {
                 write!(f, "Too many calls; try again in {} ms", retry_after.as_millis() + 1)

@@ -19,6 +19,8 @@ pub(crate) mod code {
     pub(crate) const INTERNAL_ERROR: i32 = -32603;
     /// Stateful revisions only; 2026-07-28 answers `INVALID_PARAMS`.
     pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
+    /// 2026-07-28 over HTTP only.
+    pub(crate) const HEADER_MISMATCH: i32 = -32020;
     /// 2026-07-28 only.
     pub(crate) const MISSING_CAPABILITY: i32 = -32021;
     /// 2026-07-28 only.

@@ -28,7 +28,7 @@ use crate::seal::Seal;
 use crate::tool::{Reply, ToolOptions};
 use crate::uri_template::UriTemplate;
 use crate::validate::Arguments;
-use crate::wire;
+use crate::wire::{self, HeaderParameter};
 
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type Handler<I, T> = Box<dyn Fn(Arc<Call>, I) -> BoxFuture<T> + Send + Sync>;
@@ -49,6 +49,8 @@ pub(crate) struct Tool {
     pub(crate) description: Option<String>,
     pub(crate) arguments: Arc<Arguments>,
     pub(crate) output: Option<Schema>,
+    /// Arguments that requests over HTTP repeat in headers (2026-07-28).
+    pub(crate) header_parameters: Vec<HeaderParameter>,
     pub(crate) visible: AtomicBool,
     pub(crate) run: ToolFn,
 }

@@ -24,6 +24,7 @@ use crate::strings;
 use crate::tool::{Output, Reply, ToolOptions};
 use crate::uri_template::UriTemplate;
 use crate::validate::Arguments;
+use crate::wire;
 
 /// Enough to keep disks busy; each costs a stack.
 const MAX_BLOCKING_THREADS: usize = 64;
@@ -124,6 +125,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             name: name.to_owned(),
             options,
             description: schema.description,
+            header_parameters: wire::header_parameters(checked.schema()),
             arguments: checked,
             output,
             visible: AtomicBool::new(true),

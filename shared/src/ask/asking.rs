@@ -13,6 +13,7 @@ use super::{AskError, Question};
 use crate::answer::Outcome;
 use crate::call::{Asks, Call};
 use crate::lock::lock;
+use crate::principal::Principal;
 
 tokio::task_local! {
     /// Set while a step is being polled.
@@ -38,7 +39,7 @@ impl Call {
             }
             Asks::Session(channel) => {
                 let _waiting = self.waiting().begin();
-                read(&channel.ask(&question).await?)
+                read(&channel.ask(&question, self.stream()).await?)
             }
             Asks::Replay { replay, .. } => {
                 let known = lock(replay).ask(key, question, &self.capabilities())?;
@@ -99,7 +100,10 @@ impl Call {
         let Asks::Replay { replay, method, arguments } = self.asks() else {
             return None;
         };
-        let identity = || identity(&self.registry.name, method, &self.subject, arguments.digest());
+        let identity = || {
+            let principal = self.principal.as_deref();
+            identity(&self.registry.name, method, &self.subject, arguments.digest(), principal)
+        };
         let mut replay = lock(replay);
         replay.is_suspended().then(|| replay.suspend(&self.registry.seal, identity()))
     }
@@ -123,12 +127,18 @@ impl Drop for UnderWay<'_> {
 }
 
 /// Names the request a state belongs to. `arguments` is their digest.
-pub(crate) fn identity(server: &str, method: &str, subject: &str, arguments: String) -> Identity {
+pub(crate) fn identity(
+    server: &str,
+    method: &str,
+    subject: &str,
+    arguments: String,
+    principal: Option<&Principal>,
+) -> Identity {
     Identity {
         server: server.to_owned(),
         method: method.to_owned(),
         subject: subject.to_owned(),
         arguments,
-        principal: None,
+        principal: principal.map(|principal| principal.name.clone()),
     }
 }

@@ -2,8 +2,8 @@
 //! their answers.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -20,7 +20,6 @@ type Answer = Result<Value, AskError>;
 #[derive(Debug)]
 pub(crate) struct BackChannel {
     capabilities: Map<String, Value>,
-    outbox: Arc<Outbox>,
     timeout: Duration,
     last_id: AtomicU64,
     /// `None` once the client has closed: nobody will answer any more.
@@ -38,14 +37,9 @@ struct KnownRoots {
 }
 
 impl BackChannel {
-    pub(crate) fn new(
-        capabilities: Map<String, Value>,
-        outbox: Arc<Outbox>,
-        timeout: Duration,
-    ) -> Self {
+    pub(crate) fn new(capabilities: Map<String, Value>, timeout: Duration) -> Self {
         Self {
             capabilities,
-            outbox,
             timeout,
             last_id: AtomicU64::new(0),
             waiting: Mutex::new(Some(HashMap::new())),
@@ -53,7 +47,8 @@ impl BackChannel {
         }
     }
 
-    pub(crate) async fn ask(&self, question: &Question) -> Answer {
+    /// The question goes out on `stream`, the one of the request it is asked for.
+    pub(crate) async fn ask(&self, question: &Question, stream: &Outbox) -> Answer {
         if !question.is_supported(&self.capabilities) {
             return Err(AskError::Unsupported(format!(
                 "it has not declared {}",
@@ -66,8 +61,8 @@ impl BackChannel {
             Some(waiting) => waiting.insert(id, sender),
             None => return Err(AskError::Closed),
         };
-        let _asked = Asked { channel: self, id };
-        self.outbox.push(|out| wire::write_request(out, id, question.method, &question.params));
+        let _asked = Asked { channel: self, stream, id };
+        stream.push(|out| wire::write_request(out, id, question.method, &question.params));
         match tokio::time::timeout(self.timeout, answer).await {
             Ok(answer) => answer.unwrap_or(Err(AskError::Closed)),
             Err(_) => Err(AskError::TimedOut),
@@ -110,6 +105,7 @@ impl BackChannel {
 /// to was cancelled, it tells the client not to bother.
 struct Asked<'a> {
     channel: &'a BackChannel,
+    stream: &'a Outbox,
     id: u64,
 }
 
@@ -118,7 +114,7 @@ impl Drop for Asked<'_> {
         let unanswered =
             lock(&self.channel.waiting).as_mut().and_then(|waiting| waiting.remove(&self.id));
         if unanswered.is_some() {
-            self.channel.outbox.push(|out| wire::write_cancelled(out, self.id));
+            self.stream.push(|out| wire::write_cancelled(out, self.id));
         }
     }
 }

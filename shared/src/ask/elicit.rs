@@ -1,5 +1,7 @@
 //! Elicitation: asking the person at the client, by a form or by a page in their browser.
 
+use std::fmt;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -196,6 +198,14 @@ impl Elicited {
 /// The fields of a form as filled in, checked against it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answers(Map<String, Value>);
+
+impl fmt::Display for Answers {
+    /// As JSON.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let json = serde_json::to_string(&self.0).map_err(|_| fmt::Error)?;
+        f.write_str(&json)
+    }
+}
 
 impl Answers {
     /// One field; `None` if it was optional and left empty.

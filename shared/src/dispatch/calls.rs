@@ -19,7 +19,7 @@ use crate::changes::Subscriber;
 use crate::error::{Error, ToolError};
 use crate::jsonrpc::Id;
 use crate::lock::lock;
-use crate::outbox::Outbox;
+use crate::outbox::{End, Outbox};
 use crate::policy::within;
 use crate::registry::{BoxFuture, Registry};
 use crate::revision::Revision;
@@ -117,13 +117,8 @@ impl Calls {
             wire::write_outcome(out, &self.registry, call.revision, id, outcome);
             bytes_out = out.len() - before;
         };
-        match reply_to {
-            ReplyTo::Stream(_) => call.close(write),
-            ReplyTo::Batch(batch) => {
-                call.close(|_| {});
-                batch.answer(write);
-            }
-        }
+        let end = End::Answered(wire::http_status(call.revision, outcome));
+        reply_to.close(call, end, write);
         call.record(word_for(outcome), bytes_out);
     }
 
@@ -173,16 +168,23 @@ impl Calls {
         }
     }
 
-    /// Ends all listen streams from our side. The specification names two ways, the notification
-    /// and the result; clients that wait for either get it and ignore the other.
-    pub(crate) fn end_listens(&self, outbox: &Outbox) {
+    /// Ends all listen streams from our side. For stdio the specification names two ways, the
+    /// notification and the result; clients that wait for either get it and ignore the other.
+    pub(crate) fn end_listens(&self, outbox: &Outbox, over_http: bool) {
         for (id, _) in self.lock().listens.drain() {
-            outbox.push(|out| {
-                wire::write_listen_cancelled(out, &id);
+            outbox.finish(End::Answered(200), |out| {
+                if !over_http {
+                    wire::write_listen_cancelled(out, &id);
+                }
                 let ended = Ok(Answer::ListenEnded);
                 wire::write_outcome(out, &self.registry, Revision::V2026_07_28, &id, &ended);
             });
         }
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn any(&self) -> bool {
+        !self.lock().calls.is_empty()
     }
 
     /// Waits until no call is in flight.
@@ -257,11 +259,9 @@ fn poll_call(
 
 impl InFlight {
     fn cancel(self) {
+        self.reply_to.close(&self.call, End::Cancelled, |_| {});
         self.call.cancel();
         self.task.abort();
-        if let ReplyTo::Batch(batch) = &self.reply_to {
-            batch.answer(|_| {});
-        }
     }
 }
 
@@ -274,10 +274,28 @@ pub(crate) enum ReplyTo {
 
 impl ReplyTo {
     /// Appends the answer to a request that did not become a call.
-    pub(crate) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(crate) fn answer(&self, http_status: u16, write: impl FnOnce(&mut Vec<u8>)) {
         match self {
-            Self::Stream(outbox) => outbox.push(write),
+            Self::Stream(outbox) => outbox.finish(End::Answered(http_status), write),
             Self::Batch(batch) => batch.answer(write),
+        }
+    }
+
+    /// Where everything but the answer goes.
+    pub(crate) fn stream(&self) -> &Arc<Outbox> {
+        match self {
+            Self::Stream(outbox) => outbox,
+            Self::Batch(batch) => &batch.outbox,
+        }
+    }
+
+    fn close(&self, call: &Call, end: End, write: impl FnOnce(&mut Vec<u8>)) {
+        match self {
+            Self::Stream(_) => call.close(end, write),
+            Self::Batch(batch) => {
+                call.close_in_batch();
+                batch.answer(write);
+            }
         }
     }
 }
@@ -311,13 +329,16 @@ impl Batch {
             state.answers.push(b',');
         }
         state.missing = state.missing.saturating_sub(1);
-        if state.missing == 0 && !state.answers.is_empty() {
-            state.answers.pop();
-            self.outbox.push(|out| {
-                out.push(b'[');
-                out.append(&mut state.answers);
-                out.extend_from_slice(b"]\n");
-            });
+        if state.missing > 0 {
+            return;
         }
+        if state.answers.pop().is_none() {
+            return self.outbox.finish(End::Cancelled, |_| {});
+        }
+        self.outbox.finish(End::Answered(200), |out| {
+            out.push(b'[');
+            out.append(&mut state.answers);
+            out.extend_from_slice(b"]\n");
+        });
     }
 }

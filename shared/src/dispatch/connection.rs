@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use super::session::Session;
-use crate::jsonrpc::Refusal;
 use crate::outbox::{HIGH_WATER_BYTES, Outbox};
 use crate::registry::Registry;
 use crate::transport::{Frame, Reader, Transport, Writer};
@@ -33,11 +32,11 @@ pub(crate) async fn serve(
     let (mut reader, writer) = transport.split();
     let outbox = Arc::new(Outbox::default());
     let drain_time = registry.limits.drain;
-    let mut session = Session::new(registry, Arc::clone(&outbox));
+    let session = Session::new(registry, Arc::clone(&outbox));
     let mut sending = Sending { writer, bytes: Vec::new(), written: 0 };
     let served = tokio::select! {
         biased;
-        served = pump(&mut reader, &mut sending, &outbox, &mut session) => served,
+        served = pump(&mut reader, &mut sending, &outbox, &session) => served,
         () = stop => Ok(()),
     };
     let drained = match served {
@@ -57,7 +56,7 @@ async fn pump(
     reader: &mut impl Reader,
     sending: &mut Sending<impl Writer>,
     outbox: &Outbox,
-    session: &mut Session,
+    session: &Session,
 ) -> io::Result<()> {
     let mut is_open = true;
     loop {
@@ -81,14 +80,12 @@ async fn pump(
 }
 
 /// Handles the messages already here, up to a batch. `true` if there may be more.
-fn handle_some(reader: &mut impl Reader, session: &mut Session) -> bool {
+fn handle_some(reader: &mut impl Reader, session: &Session) -> bool {
     for _ in 0..BATCH_MESSAGES {
         match reader.next() {
             None => return false,
             Some(Frame::Message(line)) => session.line(line),
-            Some(Frame::TooLong(too_long)) => {
-                session.refuse(&Refusal::too_long(too_long.id, too_long.max_bytes));
-            }
+            Some(Frame::TooLong(too_long)) => session.too_long(too_long),
         }
     }
     true

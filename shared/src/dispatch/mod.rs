@@ -17,3 +17,5 @@ mod route;
 mod session;
 
 pub(crate) use connection::serve;
+#[cfg(feature = "http")]
+pub(crate) use session::{Carrier, Session};

@@ -197,8 +197,10 @@ fn asks(
         None => None,
         state => Some(params::string(state, "requestState")?),
     };
-    let identity =
-        || ask::identity(&registry.name, method, subject, digest_of_arguments(arguments));
+    let principal = origin.principal.as_deref();
+    let identity = || {
+        ask::identity(&registry.name, method, subject, digest_of_arguments(arguments), principal)
+    };
     let replay = Replay::open(&registry.seal, state.as_deref(), params.input_responses, identity)?;
     let arguments = KeptArguments::of(arguments);
     Ok(Asks::Replay { replay: Mutex::new(Box::new(replay)), method, arguments })

@@ -54,6 +54,7 @@ impl<'a> Checker<'a> {
         for part in list(schema, "allOf") {
             self.check(part, value, place);
         }
+        self.check_condition(schema, value, place);
         match value {
             Value::Object(members) => self.check_object(schema, members, place),
             Value::Array(items) => self.check_array(schema, items, place),
@@ -98,6 +99,18 @@ impl<'a> Checker<'a> {
             return false;
         }
         true
+    }
+
+    /// `if` decides between `then` and `else`, and is no problem itself.
+    fn check_condition(&mut self, schema: &'a Value, value: &Value, place: &Place<'_>) {
+        let Some(condition) = schema.get("if") else {
+            return;
+        };
+        let mut inner = Checker { problems: Vec::new(), ..*self };
+        inner.check(condition, value, place);
+        self.steps_left = inner.steps_left;
+        let branch = if inner.problems.is_empty() { "then" } else { "else" };
+        schema.get(branch).into_iter().for_each(|branch| self.check(branch, value, place));
     }
 
     /// If none fits, the error is what is wrong with the alternative that was probably meant.

@@ -37,8 +37,9 @@ const OF_TYPES: [&str; 12] = [
 ];
 
 /// Keywords that tell and do not restrict.
-const TELLING: [&str; 9] = [
+const TELLING: [&str; 10] = [
     "$schema",
+    "$anchor",
     "$comment",
     "title",
     "description",
@@ -50,7 +51,10 @@ const TELLING: [&str; 9] = [
 ];
 
 /// Keywords that are checked here, and whose rules a Rust type does not enforce.
-const BEYOND_TYPES: [&str; 9] = [
+const BEYOND_TYPES: [&str; 12] = [
+    "if",
+    "then",
+    "else",
     "minItems",
     "maxItems",
     "uniqueItems",
@@ -143,7 +147,7 @@ fn collect_unknown(schema: &Value, unknown: &mut Vec<String>) {
         let inner: Vec<&Value> = match (key.as_str(), value) {
             ("properties" | "$defs", Value::Object(named)) => named.values().collect(),
             ("oneOf" | "anyOf" | "allOf", Value::Array(parts)) => parts.iter().collect(),
-            ("items" | "additionalProperties", inner) => vec![inner],
+            ("items" | "additionalProperties" | "if" | "then" | "else", inner) => vec![inner],
             (key, _) => {
                 let lists: [&[&str]; 3] = [&OF_TYPES, &BEYOND_TYPES, &TELLING];
                 let is_known = lists.iter().any(|list| list.contains(&key));

@@ -5,6 +5,7 @@
 //! hold what belongs to one side of the divide only: handshake and error codes of the stateful
 //! revisions, envelope and listen streams of 2026-07-28.
 
+mod headers;
 mod items;
 mod legacy;
 mod modern;
@@ -22,6 +23,9 @@ use crate::jsonrpc::{Id, Refusal};
 use crate::registry::Registry;
 use crate::revision::Revision;
 
+#[cfg(feature = "http")]
+pub(crate) use headers::unclaimed;
+pub(crate) use headers::{HeaderParameter, RoutingHeaders, header_parameters};
 pub(crate) use items::{prompt_item, resource_item, template_item, tool_item};
 pub(crate) use legacy::{Handshake, refusal_of_client};
 pub(crate) use modern::{
@@ -46,6 +50,28 @@ pub(crate) fn write_outcome(
             Err(error) => message.object("error", |object| write_error(object, revision, error)),
         }
     });
+}
+
+/// What never became a request.
+pub(crate) const HTTP_BAD_REQUEST: u16 = 400;
+
+/// The HTTP status of an answer that comes as one JSON body. The stateful revisions know success
+/// only; in 2026-07-28 what is wrong with a request as such shows in the status, too.
+pub(crate) fn http_status(revision: Revision, outcome: &Outcome) -> u16 {
+    match outcome {
+        Ok(_) => 200,
+        Err(Error::InvalidRequest(_)) => HTTP_BAD_REQUEST,
+        Err(_) if !revision.is_stateless() => 200,
+        Err(Error::RateLimited { .. }) => 429,
+        Err(Error::MethodNotFound(_)) => 404,
+        Err(
+            Error::MissingEnvelope(_)
+            | Error::UnsupportedVersion(_)
+            | Error::HeaderMismatch(_)
+            | Error::MissingCapability(_),
+        ) => HTTP_BAD_REQUEST,
+        Err(_) => 200,
+    }
 }
 
 /// Appends the answer to a message that never became a request.

@@ -1,0 +1,1 @@
+//! Through the same server value as `main`, over the memory transport.
