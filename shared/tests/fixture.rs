@@ -328,6 +328,7 @@ async fn complete_id(_: Context<Shared>, typed: Completing) -> Result<Vec<String
 
 /// Greets somebody.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Greet {
     /// Whom.
     name: String,

@@ -118,7 +118,7 @@ impl Calls {
             bytes_out = out.len() - before;
         };
         let end = End::Answered(wire::http_status(call.revision, outcome));
-        reply_to.close(call, end, write);
+        reply_to.finish(call, end, write);
         call.record(word_for(outcome), bytes_out);
     }
 
@@ -211,7 +211,7 @@ async fn run(call: Arc<Call>, mut work: BoxFuture<Outcome>, timeout: Duration) -
     if let Some(outcome) = within(timeout, &call, outcome).await {
         return outcome;
     }
-    call.stop();
+    call.cancel();
     call.span().in_scope(|| tracing::warn!("stopped after {} s", timeout.as_secs()));
     let late =
         format!("Stopped after {} s, the longest this server lets a call run.", timeout.as_secs());
@@ -253,14 +253,15 @@ fn poll_call(
         tracing::warn!("the handler returned although its question has no answer");
     }
     let suspension = call.suspension();
-    call.stop();
+    call.cancel();
     suspension.map_or(polled, Poll::Ready)
 }
 
 impl InFlight {
     fn cancel(self) {
-        self.reply_to.close(&self.call, End::Cancelled, |_| {});
+        self.reply_to.finish(&self.call, End::Cancelled, |_| {});
         self.call.cancel();
+        self.call.record("cancelled", 0);
         self.task.abort();
     }
 }
@@ -289,11 +290,11 @@ impl ReplyTo {
         }
     }
 
-    fn close(&self, call: &Call, end: End, write: impl FnOnce(&mut Vec<u8>)) {
+    fn finish(&self, call: &Call, end: End, write: impl FnOnce(&mut Vec<u8>)) {
         match self {
-            Self::Stream(_) => call.close(end, write),
+            Self::Stream(_) => call.finish(end, write),
             Self::Batch(batch) => {
-                call.close_in_batch();
+                call.finish_in_batch();
                 batch.answer(write);
             }
         }
