@@ -163,7 +163,8 @@ impl<S: Send + Sync + 'static> Server<S> {
     }
 
     /// Offers the resources whose URIs match a template such as `calculator://table/{number}`:
-    /// `{name}` stands for one path segment, `{+name}` for several. The variables are the fields
+    /// `{name}` stands for one path segment, `{+name}` for several, both percent-decoded: a value
+    /// may hold a `/` that the URI spells `%2F`. The variables are the fields
     /// of `P`, whose doc comment is the description.
     pub fn resource_template<P, R, F, H>(
         mut self,
