@@ -46,6 +46,12 @@ pub(crate) struct Common {
     /// Resources a client may subscribe to, and listen streams it may open
     #[arg(long, value_name = "NUMBER", default_value_t = 1_024)]
     max_subscriptions: u64,
+    /// How long a task may run and its result is kept
+    #[arg(long, value_name = "SECONDS", default_value_t = 3_600, value_parser = positive())]
+    task_ttl_secs: u64,
+    /// Tasks kept at a time
+    #[arg(long, value_name = "TASKS", default_value_t = 1_000, value_parser = positive())]
+    max_tasks: u64,
     /// Calls a second for each client; no limit if not given
     #[arg(long, value_name = "CALLS", value_parser = clap::value_parser!(u32).range(1..))]
     rate_limit: Option<u32>,
@@ -105,6 +111,8 @@ impl Common {
             max_message_bytes: size(self.max_message_bytes),
             max_in_flight: size(self.max_in_flight),
             max_subscriptions: size(self.max_subscriptions),
+            task_ttl: Duration::from_secs(self.task_ttl_secs),
+            max_tasks: size(self.max_tasks),
             calls_per_second: self.rate_limit,
         }
     }

@@ -46,6 +46,11 @@ impl<'a> Id<'a> {
         }
     }
 
+    /// For what is written like an answer and is none.
+    pub(crate) fn none() -> Self {
+        Self(Cow::Borrowed("null"))
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

@@ -21,6 +21,7 @@ use crate::resource::{CacheHint, Resource, ResourceContents, ResourceOptions};
 use crate::schema;
 use crate::seal::Seal;
 use crate::strings;
+use crate::tasks::Tasks;
 use crate::tool::{Output, Reply, ToolOptions};
 use crate::uri_template::UriTemplate;
 use crate::validate::Arguments;
@@ -61,6 +62,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             limits: Limits::default(),
             audit: None,
             blocking_threads: Arc::new(Semaphore::new(MAX_BLOCKING_THREADS)),
+            tasks: Tasks::default(),
             tools_change: false,
             prompts_change: false,
             encoded: Mutex::default(),

@@ -17,8 +17,9 @@ pub(crate) mod lists_that_change;
 pub(crate) mod reconnection;
 pub(crate) mod headers;
 pub(crate) mod schema;
+pub(crate) mod tasks;
 
-use mcp::{ADDITIVE, READ_ONLY, Server};
+use mcp::{ADDITIVE, READ_ONLY, Server, Tasks};
 
 use crate::backend::Backend;
 
@@ -62,4 +63,11 @@ pub(crate) fn add(server: Server<Backend>) -> Server<Backend> {
         .tool("test_reconnection", READ_ONLY, reconnection::reconnection)
         .tool("test_custom_header", READ_ONLY, headers::custom_header)
         .tool("json_schema_2020_12_tool", ADDITIVE, schema::contact)
+        .tool("greet", READ_ONLY, tasks::greet)
+        .tool("slow_compute", READ_ONLY.tasks(Tasks::Also), tasks::slow_compute)
+        .tool("failing_job", READ_ONLY.tasks(Tasks::Only), tasks::failing_job)
+        .tool("protocol_error_job", READ_ONLY.tasks(Tasks::Also), tasks::protocol_error_job)
+        .tool("confirm_delete", READ_ONLY.tasks(Tasks::Also), tasks::confirm_delete)
+        .tool("multi_input", READ_ONLY.tasks(Tasks::Also), tasks::multi_input)
+        .tool("test_tool_with_task", READ_ONLY.tasks(Tasks::Only), tasks::ask_then_work)
 }

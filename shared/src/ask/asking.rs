@@ -7,13 +7,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::back_channel::BackChannel;
 use super::replay::{Identity, Replay};
 use super::roots::{self, Root};
-use super::{AskError, Question};
+use super::{AskError, Question, undeclared};
 use crate::answer::Outcome;
 use crate::call::{Asks, Call};
 use crate::lock::lock;
 use crate::principal::Principal;
+use crate::tasks::Task;
+use crate::wire;
 
 tokio::task_local! {
     /// Set while a step is being polled.
@@ -39,7 +42,17 @@ impl Call {
             }
             Asks::Session(channel) => {
                 let _waiting = self.waiting().begin();
-                read(&channel.ask(&question, self.stream()).await?)
+                match self.task() {
+                    Some(task) => read(&self.ask_for_task(channel, task, question).await?),
+                    None => read(&channel.ask(&question, self.stream()).await?),
+                }
+            }
+            Asks::Replay { .. } if let Some(task) = self.task() => {
+                if !question.is_supported(&self.capabilities()) {
+                    return Err(undeclared(&question));
+                }
+                let _waiting = self.waiting().begin();
+                read(&task.ask(key, question).await?)
             }
             Asks::Replay { replay, .. } => {
                 let known = lock(replay).ask(key, question, &self.capabilities())?;
@@ -55,6 +68,27 @@ impl Call {
                 }
             }
         }
+    }
+
+    /// A question of a task says which one it is of. Where the request that began the task had a
+    /// stream of its own, that is over, and the question waits for one of `tasks/result`.
+    async fn ask_for_task(
+        &self,
+        channel: &BackChannel,
+        task: &Task,
+        mut question: Question,
+    ) -> Result<Value, AskError> {
+        if let Some(params) = question.params.as_object_mut() {
+            params.insert("_meta".to_owned(), wire::related_task(task));
+        }
+        task.needs_input(true);
+        let answer = if self.stream().is_for_one_request() {
+            channel.ask(&question, &*task.question_stream().await).await
+        } else {
+            channel.ask(&question, self.stream()).await
+        };
+        task.needs_input(false);
+        answer
     }
 
     pub(crate) async fn ask_roots(&self, key: &str) -> Result<Vec<Root>, AskError> {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use super::roots::Root;
-use super::{AskError, Question};
+use super::{AskError, Question, undeclared};
 use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::wire;
@@ -50,10 +50,7 @@ impl BackChannel {
     /// The question goes out on `stream`, the one of the request it is asked for.
     pub(crate) async fn ask(&self, question: &Question, stream: &Outbox) -> Answer {
         if !question.is_supported(&self.capabilities) {
-            return Err(AskError::Unsupported(format!(
-                "it has not declared {}",
-                question.needs.join(".")
-            )));
+            return Err(undeclared(question));
         }
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, answer) = oneshot::channel();

@@ -5,7 +5,7 @@
 //! takes the entry out, the finished task or a cancellation, decides what the peer gets.
 
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -13,16 +13,19 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use super::reply::ReplyTo;
 use crate::answer::{Answer, Outcome};
 use crate::call::{Call, Kind};
 use crate::changes::Subscriber;
 use crate::error::{Error, ToolError};
 use crate::jsonrpc::Id;
+use crate::limits::Limits;
 use crate::lock::lock;
 use crate::outbox::{End, Outbox};
 use crate::policy::within;
 use crate::registry::{BoxFuture, Registry};
 use crate::revision::Revision;
+use crate::tasks::{Begins, Status, Task, Tasks};
 use crate::tool::Reply;
 use crate::wire;
 
@@ -75,9 +78,19 @@ impl Calls {
             let busy = "Too many requests in flight; wait for some to finish";
             return self.answer(&id, &call, &reply_to, &Err(Error::Refused(busy)));
         }
+        let begins = call.task_plan.as_ref().map(|plan| plan.begins);
+        if begins == Some(Begins::AtOnce) {
+            return self.start_task(&id, call, work, &reply_to);
+        }
         let mut context = Context::from_waker(Waker::noop());
         if let Poll::Ready(outcome) = poll_call(&call, &mut work, &mut context) {
+            if begins == Some(Begins::Always) && matches!(outcome, Ok(Answer::Called(_))) {
+                return self.start_task(&id, call, Box::pin(ready(outcome)), &reply_to);
+            }
             return self.answer(&id, &call, &reply_to, &outcome);
+        }
+        if begins.is_some() {
+            return self.start_task(&id, call, work, &reply_to);
         }
         let mut table = self.lock();
         table.last_serial += 1;
@@ -87,6 +100,37 @@ impl Calls {
         let task =
             tokio::spawn(Arc::clone(self).finish(id.clone(), serial, outcome)).abort_handle();
         table.calls.insert(id, InFlight { serial, call, reply_to, task });
+    }
+
+    /// Answers with a task, and lets the work go on in it.
+    fn start_task(
+        &self,
+        id: &Id<'_>,
+        call: Arc<Call>,
+        work: BoxFuture<Outcome>,
+        reply_to: &ReplyTo,
+    ) {
+        let Limits { max_tasks, task_ttl, .. } = self.registry.limits;
+        let plan = call.task_plan.as_ref();
+        let created = plan.map(|plan| self.registry.tasks.create(plan, &call, max_tasks, task_ttl));
+        let task = match created {
+            Some(Ok(task)) => task,
+            Some(Err(error)) => return self.answer(id, &call, reply_to, &Err(error)),
+            None => return,
+        };
+        call.become_task(Arc::clone(&task));
+        let created = Ok(Answer::TaskCreated(Arc::clone(&task)));
+        let write = |out: &mut Vec<u8>| {
+            wire::write_outcome(out, &self.registry, call.revision, id, &created);
+        };
+        if call.revision.is_stateless() {
+            reply_to.finish(&call, End::Answered(200), write);
+        } else {
+            // Its progress may still be told (2025-11-25).
+            reply_to.answer(200, write);
+        }
+        let working = run_task(call, work, Arc::clone(&task), Arc::clone(&self.registry));
+        Tasks::attach(&task, tokio::spawn(working).abort_handle());
     }
 
     async fn finish(
@@ -221,6 +265,30 @@ async fn run(call: Arc<Call>, mut work: BoxFuture<Outcome>, timeout: Duration) -
     }
 }
 
+/// The work of a task, within the time it has.
+async fn run_task(
+    call: Arc<Call>,
+    work: BoxFuture<Outcome>,
+    task: Arc<Task>,
+    registry: Arc<Registry>,
+) {
+    let outcome = run(Arc::clone(&call), work, task.ttl).await;
+    if let Err(Error::Internal(cause)) = &outcome {
+        call.span().in_scope(|| tracing::error!(cause, "a task failed"));
+    }
+    let mut bytes = Vec::new();
+    wire::write_outcome(&mut bytes, &registry, call.revision, &Id::none(), &outcome);
+    call.record(word_for(&outcome), bytes.len());
+    let failed = match &outcome {
+        Err(_) => true,
+        // Only 2026-07-28 tells a tool that failed from a request that did.
+        Ok(Answer::Called(reply)) => reply.is_error && !call.revision.is_stateless(),
+        Ok(_) => false,
+    };
+    call.fall_silent();
+    task.finish(outcome, if failed { Status::Failed } else { Status::Completed });
+}
+
 /// How the audit log calls an outcome.
 fn word_for(outcome: &Outcome) -> &'static str {
     match outcome {
@@ -263,83 +331,5 @@ impl InFlight {
         self.call.cancel();
         self.call.record("cancelled", 0);
         self.task.abort();
-    }
-}
-
-/// Where the answer to a request goes.
-#[derive(Clone)]
-pub(crate) enum ReplyTo {
-    Stream(Arc<Outbox>),
-    Batch(Arc<Batch>),
-}
-
-impl ReplyTo {
-    /// Appends the answer to a request that did not become a call.
-    pub(crate) fn answer(&self, http_status: u16, write: impl FnOnce(&mut Vec<u8>)) {
-        match self {
-            Self::Stream(outbox) => outbox.finish(End::Answered(http_status), write),
-            Self::Batch(batch) => batch.answer(write),
-        }
-    }
-
-    /// Where everything but the answer goes.
-    pub(crate) fn stream(&self) -> &Arc<Outbox> {
-        match self {
-            Self::Stream(outbox) => outbox,
-            Self::Batch(batch) => &batch.outbox,
-        }
-    }
-
-    fn finish(&self, call: &Call, end: End, write: impl FnOnce(&mut Vec<u8>)) {
-        match self {
-            Self::Stream(_) => call.finish(end, write),
-            Self::Batch(batch) => {
-                call.finish_in_batch();
-                batch.answer(write);
-            }
-        }
-    }
-}
-
-/// The answers to the requests of one JSON-RPC batch (2025-03-26), sent as one array when the
-/// last of them is there.
-pub(crate) struct Batch {
-    outbox: Arc<Outbox>,
-    state: Mutex<BatchState>,
-}
-
-struct BatchState {
-    missing: usize,
-    answers: Vec<u8>,
-}
-
-impl Batch {
-    /// `requests` answers, given or waived, complete the batch.
-    pub(crate) fn new(outbox: Arc<Outbox>, requests: usize) -> Arc<Self> {
-        let state = Mutex::new(BatchState { missing: requests, answers: Vec::new() });
-        Arc::new(Self { outbox, state })
-    }
-
-    fn answer(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        let mut state = lock(&self.state);
-        let before = state.answers.len();
-        write(&mut state.answers);
-        if state.answers.len() > before {
-            // The message ends with a newline; inside an array it is a comma.
-            state.answers.pop();
-            state.answers.push(b',');
-        }
-        state.missing = state.missing.saturating_sub(1);
-        if state.missing > 0 {
-            return;
-        }
-        if state.answers.pop().is_none() {
-            return self.outbox.finish(End::Cancelled, |_| {});
-        }
-        self.outbox.finish(End::Answered(200), |out| {
-            out.push(b'[');
-            out.append(&mut state.answers);
-            out.extend_from_slice(b"]\n");
-        });
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::caught::caught;
 use super::complete::complete;
 use super::pages::list;
+use super::tasks;
 use crate::answer::{Answer, Outcome};
 use crate::ask;
 use crate::ask::replay::{KeptArguments, Replay, digest_of_arguments};
@@ -43,11 +44,16 @@ const SHARED_METHODS: [&str; 8] = [
     "completion/complete",
 ];
 
+/// Methods of 2025-11-25 and of the extension of 2026-07-28.
+const TASK_METHODS: [&str; 5] =
+    ["tasks/get", "tasks/result", "tasks/list", "tasks/update", "tasks/cancel"];
+
 /// Whether any revision has this method.
 pub(crate) fn is_known(method: &str) -> bool {
     STATEFUL_METHODS.contains(&method)
         || STATELESS_METHODS.contains(&method)
         || SHARED_METHODS.contains(&method)
+        || TASK_METHODS.contains(&method)
 }
 
 /// Serves the methods all revisions have.
@@ -61,6 +67,7 @@ pub(crate) fn route(method: &str, params: &Params<'_>, meta: &Meta<'_>, origin: 
         "resources/list" => list(List::Resources, params, meta, origin),
         "resources/templates/list" => list(List::Templates, params, meta, origin),
         "prompts/list" => list(List::Prompts, params, meta, origin),
+        _ if TASK_METHODS.contains(&method) => tasks::serve(method, params, meta, origin),
         _ => Err(Error::MethodNotFound(method.to_owned())),
     };
     routed.unwrap_or_else(|error| Routed::Now(Err(error)))
@@ -72,17 +79,25 @@ fn call_tool(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result<Rou
     let arguments = params.arguments_object()?;
     let registry = Arc::clone(&origin.registry);
     let found = registry.tool(&name).ok_or_else(|| unknown("tool", &name)).and_then(|tool| {
+        let task_plan = tasks::plan(tool, params, &origin)?;
         let asks = asks(&origin, "tools/call", &name, arguments, params)?;
-        Ok((tool, asks))
+        Ok((tool, task_plan, asks))
     });
     let beginning = Beginning::of(Kind::Tool, name.into_owned(), arguments, meta)?;
-    let (tool, asks) = match found {
+    let (tool, task_plan, asks) = match found {
         Ok(found) => found,
         Err(error) => return Ok(refuse(origin, beginning, error)),
     };
+    let beginning = Beginning { task_plan, ..beginning };
     Ok(start(origin, beginning, asks, |call| {
         let reply = caught(|| (tool.run)(call, arguments), tool_panicked);
-        Box::pin(async move { Ok(Answer::Called(reply.await.unwrap_or_else(failed))) })
+        Box::pin(async move {
+            match reply.await.map_err(ToolError::into_request_error) {
+                Ok(reply) => Ok(Answer::Called(reply)),
+                Err(Ok(error)) => Err(error),
+                Err(Err(error)) => Ok(Answer::Called(failed(error))),
+            }
+        })
     }))
 }
 

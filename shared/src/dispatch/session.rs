@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 
-use super::calls::{Batch, Calls, ReplyTo};
+use super::calls::Calls;
+use super::reply::{Batch, ReplyTo};
 use super::route::{self, Routed, STATEFUL_METHODS, STATELESS_METHODS};
 use super::{listen, route::is_known};
 use crate::answer::{Answer, Outcome};
@@ -23,6 +24,7 @@ use crate::policy::RateLimit;
 use crate::principal::Principal;
 use crate::registry::Registry;
 use crate::revision::Revision;
+use crate::tasks::Owner;
 use crate::transport::TooLong;
 use crate::wire::{self, Envelope, Handshake, RoutingHeaders};
 
@@ -37,6 +39,8 @@ pub(crate) struct Session {
     carrier: Carrier,
     principal: Option<Arc<Principal>>,
     rate_limit: Option<Arc<RateLimit>>,
+    /// What its tasks know it by.
+    number: u64,
     stateful: OnceLock<Stateful>,
 }
 
@@ -87,8 +91,9 @@ impl Session {
         rate_limit: Option<Arc<RateLimit>>,
     ) -> Self {
         let calls = Arc::new(Calls::new(Arc::clone(&registry)));
+        let number = registry.tasks.session();
         let stateful = OnceLock::new();
-        Self { registry, outbox, calls, carrier, principal, rate_limit, stateful }
+        Self { registry, outbox, calls, carrier, principal, rate_limit, number, stateful }
     }
 
     pub(crate) fn calls(&self) -> &Arc<Calls> {
@@ -285,6 +290,7 @@ impl Session {
             stream: Arc::clone(stream),
             rate_limit: self.rate_limit.clone(),
             principal: self.principal.clone(),
+            owner: Owner { principal: self.principal.clone(), session: None },
         };
         Ok(route::route(method, params, meta, origin))
     }
@@ -343,10 +349,17 @@ impl Session {
                     back_channel: Some(Arc::clone(&stateful.back_channel)),
                     rate_limit: self.rate_limit.clone(),
                     principal: self.principal.clone(),
+                    owner: self.owner(),
                 };
                 Ok(route::route(method, params, meta, origin))
             }
         }
+    }
+
+    /// With a principal, any of its sessions; without, this one alone.
+    fn owner(&self) -> Owner {
+        let session = self.principal.is_none().then_some(self.number);
+        Owner { principal: self.principal.clone(), session: Some(session.unwrap_or_default()) }
     }
 
     fn initialize(&self, params: &Params<'_>, reply_to: &ReplyTo) -> Result<Answer, Error> {
@@ -437,6 +450,14 @@ impl Session {
         let write =
             |out: &mut Vec<u8>| wire::write_outcome(out, &self.registry, revision, id, outcome);
         reply_to.answer(status, write);
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.stateful.get().is_some() {
+            self.registry.tasks.end_session(self.number);
+        }
     }
 }
 
