@@ -8,6 +8,7 @@ use mcp::{Limits, Revision};
 use serde_json::json;
 
 use crate::fixture::{State, server};
+use crate::raw::{PING, pong, raw_with};
 
 async fn connect(limits: Limits) -> (std::sync::Arc<State>, Client) {
     let state = State::new();
@@ -24,6 +25,37 @@ async fn a_call_that_takes_too_long_is_stopped_and_said_to_be() {
     assert!(late.is_error && late.text().contains("Stopped after 3 s"), "{}", late.text());
     state.on_drop.notified().await;
     assert_eq!(client.call_tool("number", json!({})).await.expect("alive").text(), "42");
+}
+
+/// Brackets within strings are no levels, and the answer goes to whoever asked.
+#[tokio::test]
+async fn a_message_nested_too_deep_is_refused_with_its_id() {
+    let limits = Limits { max_depth: 9, ..Limits::default() };
+    let mut peer = raw_with(server(State::new()).limits(limits));
+    peer.initialize(Revision::V2025_03_26).await;
+    let ping = |value: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{{"a":{value}}}}}"#)
+    };
+    let lists = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+    let wide = format!("[{}]", ["{}"; 50].join(","));
+    let text = json!(r#"\""#.to_owned() + &"[{".repeat(50)).to_string();
+    for fine in [lists(7), wide, text] {
+        assert_eq!(peer.ask(&ping(&fine)).await["result"], json!({}), "{fine}");
+    }
+    for deep in [lists(8), lists(100_000), format!("[{},{}]", lists(2), lists(9))] {
+        let refused = peer.ask(&ping(&deep)).await;
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(7), &json!(-32600)));
+        let message = refused["error"]["message"].as_str().expect("message");
+        assert!(message.contains("the limit of 9 levels"), "{message}");
+    }
+    let mut usual = raw_with(server(State::new()));
+    usual.initialize(Revision::V2025_11_25).await;
+    assert_eq!(usual.ask(&ping(&lists(126))).await["result"], json!({}));
+    assert_eq!(usual.ask(&ping(&lists(127))).await["error"]["code"], -32600);
+    // A batch is a level, too.
+    assert_eq!(peer.ask(&format!("[{}]", ping(&lists(6)))).await[0]["result"], json!({}));
+    assert_eq!(peer.ask(&format!("[{}]", ping(&lists(7)))).await["error"]["code"], -32600);
+    assert_eq!(peer.ask(PING).await, pong());
 }
 
 #[tokio::test]

@@ -102,7 +102,8 @@ impl Session {
 
     /// Takes one line. Answers, now or later, go to the outbox.
     pub(crate) fn line(&self, line: &[u8]) {
-        self.deliver(jsonrpc::parse_line(line), &self.outbox, None);
+        let line = jsonrpc::parse_line(line, self.registry.limits.max_depth);
+        self.deliver(line, &self.outbox, None);
     }
 
     /// Takes what a line held. What comes of it goes to `stream`.
