@@ -8,6 +8,9 @@
 //! The record is bound to the request it belongs to, to its sender and to a time. Whatever is wrong
 //! with one that comes back, the client is told the same.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
