@@ -2,6 +2,11 @@
 //!
 //! The crate's core works on this alone. Only the few generic lines that make a
 //! `Context<S>` out of it are compiled again for each server.
+//!
+//! A call *falls silent* when its last word is said: nothing of it is sent afterwards. It is
+//! *cancelled* when nobody waits for its work any more, be it that the client has taken the request
+//! back, that its time is up, or that it is suspended: whoever works for it is told to stop. Each
+//! may come without the other.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -11,7 +16,7 @@ use tokio::sync::Notify;
 use tracing::Span;
 
 use crate::ask::back_channel::BackChannel;
-use crate::ask::replay::Replay;
+use crate::ask::replay::{KeptArguments, Replay};
 use crate::error::Error;
 use crate::outbox::{End, Outbox};
 use crate::params::Meta;
@@ -117,10 +122,11 @@ pub(crate) struct Call {
     waiting: Waiting,
     audit: Option<AuditEntry>,
     span: Span,
-    /// Set under the stream's lock when the call is answered or cancelled.
-    closed: AtomicBool,
-    cancelled: Notify,
+    /// Set under the stream's lock.
+    is_silent: AtomicBool,
     is_cancelled: AtomicBool,
+    /// Woken when the call is cancelled.
+    on_cancel: Notify,
 }
 
 #[derive(Debug)]
@@ -154,8 +160,8 @@ impl Call {
             waiting: Waiting::default(),
             audit,
             span,
-            closed: AtomicBool::new(false),
-            cancelled: Notify::new(),
+            is_silent: AtomicBool::new(false),
+            on_cancel: Notify::new(),
             is_cancelled: AtomicBool::new(false),
         }
     }
@@ -170,7 +176,7 @@ impl Call {
         let message =
             Some(message).filter(|text| !text.is_empty() && self.revision.has_progress_message());
         let increases = || {
-            !self.closed.load(Ordering::Relaxed)
+            !self.is_silent.load(Ordering::Relaxed)
                 && done >= progress.next.load(Ordering::Relaxed)
                 && {
                     progress.next.store(done.saturating_add(1), Ordering::Relaxed);
@@ -186,34 +192,28 @@ impl Call {
         if !self.log.lets_through(level) {
             return;
         }
-        let open = || !self.closed.load(Ordering::Relaxed);
+        let open = || !self.is_silent.load(Ordering::Relaxed);
         self.stream.push_notification(open, |out| wire::write_log(out, level, data));
     }
 
-    /// Appends the answer; nothing of this call is sent after it.
-    pub(crate) fn close(&self, end: End, write: impl FnOnce(&mut Vec<u8>)) {
+    /// Says the last word, the answer or nothing if none is wanted, and falls silent.
+    pub(crate) fn finish(&self, end: End, write: impl FnOnce(&mut Vec<u8>)) {
         self.stream.finish(end, |out| {
-            self.closed.store(true, Ordering::Relaxed);
+            self.is_silent.store(true, Ordering::Relaxed);
             write(out);
         });
     }
 
-    /// Nothing of this call is sent any more, and the last word is not its own to say: it belongs
-    /// to the batch it came in, or to its task.
+    /// Falls silent, for the last word is not its own to say: it belongs to the batch it came in, or
+    /// to its task.
     pub(crate) fn fall_silent(&self) {
-        self.stream.push(|_| self.closed.store(true, Ordering::Relaxed));
+        self.stream.push(|_| self.is_silent.store(true, Ordering::Relaxed));
     }
 
-    /// The client wants no answer: whoever works for the call is told.
+    /// Tells whoever works for this call that nobody waits for it any more.
     pub(crate) fn cancel(&self) {
-        self.stop();
-        self.record("cancelled", 0);
-    }
-
-    /// Whoever works for this call is told that nobody waits for it any more.
-    pub(crate) fn stop(&self) {
         self.is_cancelled.store(true, Ordering::Release);
-        self.cancelled.notify_waiters();
+        self.on_cancel.notify_waiters();
     }
 
     /// Writes the call into the audit log, if there is one.
@@ -263,7 +263,7 @@ impl Call {
     }
 
     pub(crate) async fn cancelled(&self) {
-        let notified = self.cancelled.notified();
+        let notified = self.on_cancel.notified();
         if !self.is_cancelled() {
             notified.await;
         }
@@ -338,12 +338,7 @@ pub(crate) enum Asks {
     /// By requests of ours, in a stateful session.
     Session(Arc<BackChannel>),
     /// By suspending the handler (2026-07-28).
-    Replay {
-        replay: Mutex<Box<Replay>>,
-        method: &'static str,
-        /// As they came, to tell a retry of this request from another one.
-        arguments: Box<str>,
-    },
+    Replay { replay: Mutex<Box<Replay>>, method: &'static str, arguments: KeptArguments },
 }
 
 /// What a call takes over from the connection and the envelope it came with.

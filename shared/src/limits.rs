@@ -13,6 +13,8 @@ pub struct Limits {
     pub drain: Duration,
     /// Longest message accepted.
     pub max_message_bytes: usize,
+    /// Deepest nesting of lists and objects in a message, itself included; 128 at most.
+    pub max_depth: usize,
     /// Calls waiting at the same time; one more is refused.
     pub max_in_flight: usize,
     /// Resources a session or a listen stream may subscribe to, and listen streams.
@@ -32,6 +34,7 @@ impl Default for Limits {
             ask_timeout: Duration::from_secs(600),
             drain: Duration::from_secs(5),
             max_message_bytes: 16 * 1024 * 1024,
+            max_depth: 128,
             max_in_flight: 16_384,
             max_subscriptions: 1_024,
             task_ttl: Duration::from_secs(3_600),

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::value::RawValue;
+use tokio::sync::Semaphore;
 
 use crate::call::Call;
 use crate::changes::Changes;
@@ -118,6 +119,8 @@ pub(crate) struct Registry {
     pub(crate) seal: Seal,
     pub(crate) limits: Limits,
     pub(crate) audit: Option<Audit>,
+    /// Turns for [`crate::Context::blocking`].
+    pub(crate) blocking_threads: Arc<Semaphore>,
     pub(crate) tasks: Tasks,
     pub(crate) tools_change: bool,
     pub(crate) prompts_change: bool,

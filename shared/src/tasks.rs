@@ -175,6 +175,7 @@ impl Task {
         drop(state);
         if let Some(call) = self.call.upgrade() {
             call.cancel();
+            call.record("cancelled", 0);
         }
         work.inspect(AbortHandle::abort);
         true

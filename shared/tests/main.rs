@@ -11,6 +11,7 @@ mod fixture;
 mod raw;
 mod content;
 mod calls;
+mod batches;
 mod asking;
 mod asks;
 mod replays;

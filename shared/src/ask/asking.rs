@@ -1,22 +1,27 @@
 //! How a call asks, whichever way its revision has for it.
 
 use std::future::{Future, pending};
+use std::sync::Mutex;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::back_channel::BackChannel;
-use super::replay::{Identity, canonical};
+use super::replay::{Identity, Replay};
 use super::roots::{self, Root};
 use super::{AskError, Question, undeclared};
 use crate::answer::Outcome;
 use crate::call::{Asks, Call};
 use crate::lock::lock;
 use crate::principal::Principal;
-use crate::seal::digest;
 use crate::tasks::Task;
 use crate::wire;
+
+tokio::task_local! {
+    /// Set while a step is being polled.
+    static IN_STEP: ();
+}
 
 impl Call {
     /// Asks the client and reads the answer. In 2026-07-28 this returns only if the answer is
@@ -27,6 +32,10 @@ impl Call {
         question: Question,
         read: impl FnOnce(&Value) -> Result<T, AskError>,
     ) -> Result<T, AskError> {
+        if IN_STEP.try_with(|()| ()).is_ok() {
+            // The step would never end in 2026-07-28; better it fails in all revisions alike.
+            return Err(AskError::Misused(format!("{key:?} is asked inside a `once`")));
+        }
         match self.asks() {
             Asks::None => {
                 Err(AskError::Unsupported("this kind of request has no questions".to_owned()))
@@ -86,11 +95,12 @@ impl Call {
         let Asks::Session(channel) = self.asks() else {
             return self.ask(key, roots::question(), roots::read).await;
         };
-        if let Some(roots) = channel.cached_roots() {
+        let (known, changes) = channel.known_roots();
+        if let Some(roots) = known {
             return Ok(roots);
         }
         let roots = self.ask(key, roots::question(), roots::read).await?;
-        channel.remember_roots(Some(roots.clone()));
+        channel.keep_roots(&roots, changes);
         Ok(roots)
     }
 
@@ -104,13 +114,15 @@ impl Call {
         T: Serialize + DeserializeOwned,
         E: From<AskError>,
     {
+        let work = IN_STEP.scope((), work);
         let Asks::Replay { replay, .. } = self.asks() else {
             return work.await;
         };
         let misused = |error: serde_json::Error| E::from(AskError::Misused(error.to_string()));
-        if let Some(recorded) = lock(replay).step(key)? {
+        if let Some(recorded) = lock(replay).begin_step(key)? {
             return serde_json::from_value(recorded).map_err(misused);
         }
+        let _under_way = UnderWay(replay);
         let value = work.await?;
         let recorded = serde_json::to_value(&value).map_err(misused)?;
         lock(replay).record_step(key, recorded);
@@ -124,7 +136,7 @@ impl Call {
         };
         let identity = || {
             let principal = self.principal.as_deref();
-            identity(&self.registry.name, method, &self.subject, arguments, principal)
+            identity(&self.registry.name, method, &self.subject, arguments.digest(), principal)
         };
         let mut replay = lock(replay);
         replay.is_suspended().then(|| replay.suspend(&self.registry.seal, identity()))
@@ -139,19 +151,28 @@ impl Call {
     }
 }
 
-/// Names the request a state belongs to.
+/// A step that has begun; dropped when it is done, has failed or is given up.
+struct UnderWay<'a>(&'a Mutex<Box<Replay>>);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        lock(self.0).end_step();
+    }
+}
+
+/// Names the request a state belongs to. `arguments` is their digest.
 pub(crate) fn identity(
     server: &str,
     method: &str,
     subject: &str,
-    arguments: &str,
+    arguments: String,
     principal: Option<&Principal>,
 ) -> Identity {
     Identity {
         server: server.to_owned(),
         method: method.to_owned(),
         subject: subject.to_owned(),
-        arguments: digest(canonical(arguments).as_bytes()),
+        arguments,
         principal: principal.map(|principal| principal.name.clone()),
     }
 }

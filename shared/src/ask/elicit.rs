@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::field::Field as FieldKind;
 use super::{AskError, Question, unsupported};
 use crate::revision::Revision;
+use crate::validate::write_whole_numbers;
 
 pub use super::field::{Field, TextFormat};
 
@@ -76,7 +77,9 @@ impl Form {
                     field
                         .check(value)
                         .map_err(|reason| AskError::Malformed(format!("`{name}` {reason}")))?;
-                    answers.insert(name.clone(), value.clone());
+                    let mut value = value.clone();
+                    write_whole_numbers(&mut value);
+                    answers.insert(name.clone(), value);
                 }
                 None if *required => {
                     return Err(AskError::Malformed(format!("`{name}` is missing")));

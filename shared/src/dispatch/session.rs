@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 
-use super::calls::{Batch, Calls, ReplyTo};
+use super::calls::Calls;
+use super::reply::{Batch, ReplyTo};
 use super::route::{self, Routed, STATEFUL_METHODS, STATELESS_METHODS};
 use super::{listen, route::is_known};
 use crate::answer::{Answer, Outcome};
@@ -101,7 +102,8 @@ impl Session {
 
     /// Takes one line. Answers, now or later, go to the outbox.
     pub(crate) fn line(&self, line: &[u8]) {
-        self.deliver(jsonrpc::parse_line(line), &self.outbox, None);
+        let line = jsonrpc::parse_line(line, self.registry.limits.max_depth);
+        self.deliver(line, &self.outbox, None);
     }
 
     /// Takes what a line held. What comes of it goes to `stream`.
@@ -186,7 +188,7 @@ impl Session {
         if method == "notifications/roots/list_changed"
             && let Some(stateful) = self.stateful.get()
         {
-            stateful.back_channel.remember_roots(None);
+            stateful.back_channel.roots_changed();
         }
         if method != "notifications/cancelled" {
             return;
@@ -393,6 +395,7 @@ impl Session {
         if !self.registry.has_resources() {
             return Err(Error::MethodNotFound("resources/subscribe".to_owned()));
         }
+        listen::can_be_kept(uri)?;
         if wanted && self.registry.reader(uri).is_none() {
             return Err(Error::resource_not_found(uri));
         }
