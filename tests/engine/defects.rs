@@ -14,6 +14,7 @@ use workspace_tests::revision::Revision::{
     self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28,
 };
 use workspace_tests::run::{Options, Target, catalogue, run};
+use workspace_tests::transport::Endpoint;
 
 /// Red even without a defect: the broken server reads JSON with a parser that lets the last of
 /// two equal members win.
@@ -149,7 +150,7 @@ fn conformance(defect: &str, revisions: &[Revision], wanted: impl Fn(&str) -> bo
     let program = env!("CARGO_BIN_EXE_broken").to_owned();
     let target = Target {
         name: format!("broken {defect}"),
-        command: vec![program, defect.to_owned()],
+        endpoint: Endpoint::Stdio(vec![program, defect.to_owned()]),
         profile: Some(Profile::load(&tests.join("profiles/broken.json")).unwrap()),
     };
     let checks = catalogue().unwrap().into_iter().map(|check| check.id.to_owned());
@@ -161,6 +162,6 @@ fn conformance(defect: &str, revisions: &[Revision], wanted: impl Fn(&str) -> bo
     run(&target, &options, &mut |_| {}).unwrap()
 }
 
-fn red(report: &Report) -> BTreeSet<&'static str> {
+fn red(report: &Report) -> BTreeSet<&str> {
     report.rows.iter().filter(|row| row.is_red()).map(|row| row.id.as_ref()).collect()
 }

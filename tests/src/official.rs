@@ -7,6 +7,7 @@
 use crate::check::{Level, Outcome};
 use crate::report::Row;
 use crate::revision::Revision;
+use crate::transport::Transport;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -149,7 +150,7 @@ fn row(server: &str, revision: Revision, scenario: &str, check: &Value) -> Row {
         id: Cow::Borrowed("suite"),
         level: Level::Must,
         revision,
-        transport: "http",
+        transport: Transport::Http,
         server: server.to_owned(),
         title: Cow::Owned(format!("{scenario}: {}", text("id"))),
         outcome,

@@ -55,7 +55,7 @@ const fn must(
     title: &'static str,
     run: fn(&mut Ctx<'_>) -> Verdict,
 ) -> Check {
-    Check { id, level: Level::Must, revisions, title, run: Run::Active(run) }
+    Check { id, level: Level::Must, revisions, transport: None, title, run: Run::Active(run) }
 }
 
 /// A recommendation that is provoked.
@@ -65,7 +65,7 @@ const fn should(
     title: &'static str,
     run: fn(&mut Ctx<'_>) -> Verdict,
 ) -> Check {
-    Check { id, level: Level::Should, revisions, title, run: Run::Active(run) }
+    Check { id, level: Level::Should, revisions, transport: None, title, run: Run::Active(run) }
 }
 
 /// A requirement every message is held to.
@@ -75,7 +75,7 @@ const fn observed(
     revisions: &'static [Revision],
     title: &'static str,
 ) -> Check {
-    Check { id, level, revisions, title, run: Run::Observed }
+    Check { id, level, revisions, transport: None, title, run: Run::Observed }
 }
 
 /// The items of a list method, over all pages.
