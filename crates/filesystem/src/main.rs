@@ -1,4 +1,4 @@
-//! Shows the files of chosen directories to a model, and nothing outside them. Never writes.
+//! Serves the files of chosen directories to a model, and nothing outside them.
 //!
 //! Reading order: this file (what there is), `tools.rs` (what the model sees), `backend.rs` (how
 //! a path becomes an open file).
@@ -11,7 +11,7 @@ mod tests;
 
 use std::process::ExitCode;
 
-use mcp::{READ_ONLY, Server};
+use mcp::{ADDITIVE, DESTRUCTIVE, READ_ONLY, Server};
 
 use crate::backend::Backend;
 use crate::config::Config;
@@ -22,15 +22,25 @@ fn main() -> ExitCode {
 
 /// The table of contents. The tests talk to exactly this value.
 fn server(config: Config) -> anyhow::Result<Server<Backend>> {
-    let backend = Backend::open(&config.dirs, &config.deny)?;
-    Ok(Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
+    let backend = Backend::open(&config.served(), &config.deny)?;
+    let is_writable = backend.served().iter().any(|served| served.is_writable);
+    let mut server = Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
         .title("Filesystem")
-        .tool(
-            "list_allowed_directories",
-            READ_ONLY.title("List the served directories"),
-            tools::list_allowed_directories,
-        )
+        .tool("list_allowed_directories", READ_ONLY.title("Served directories"), tools::served)
         .tool("read_text_file", READ_ONLY.title("Read a text file"), tools::read_text_file)
         .tool("list_directory", READ_ONLY.title("List a directory"), tools::list_directory)
-        .tool("get_file_info", READ_ONLY.title("Look at one file"), tools::get_file_info))
+        .tool("get_file_info", READ_ONLY.title("Look at one file"), tools::get_file_info);
+    if is_writable {
+        let make = ADDITIVE.title("Make a directory").idempotent();
+        server = server
+            .tool("write_file", DESTRUCTIVE.title("Write a file").idempotent(), tools::write_file)
+            .tool("edit_file", DESTRUCTIVE.title("Edit a text file"), tools::edit_file)
+            .tool("create_directory", make, tools::create_directory)
+            .tool("move_file", DESTRUCTIVE.title("Move or rename"), tools::move_file)
+            .tool("copy_file", DESTRUCTIVE.title("Copy a file"), tools::copy_file);
+    }
+    if is_writable && config.allow_delete {
+        server = server.tool("delete", DESTRUCTIVE.title("Delete"), tools::delete);
+    }
+    Ok(server)
 }

@@ -1,16 +1,15 @@
 //! Lists a directory and describes a file through descriptors that are already open.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
-use rustix::fs::{Dir, FileType};
+use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Error;
-use super::sandbox::{Opened, explain};
+use super::entries::entries;
+use super::error::{Error, explain};
+use super::sandbox::{Opened, Sandbox};
+use super::{etag, names};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -23,7 +22,7 @@ pub(crate) enum Kind {
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
-    /// Bytes that are not UTF-8 are shown as U+FFFD.
+    /// As a caller may send it back.
     pub(crate) name: String,
     pub(crate) kind: Kind,
 }
@@ -44,41 +43,50 @@ pub(crate) struct FileInfo {
     modified_unix_secs: i64,
     /// Octal, for example `644`.
     permissions: String,
+    /// Another one after any change; see `ifMatch` of the tools that write.
+    etag: String,
 }
 
-pub(super) fn list(opened: Opened, path: &str, skip: usize, max: usize) -> Result<Listing, Error> {
+pub(super) fn list(
+    sandbox: &Sandbox,
+    path: &str,
+    skip: usize,
+    max: usize,
+) -> Result<Listing, Error> {
+    let Opened { file, real } = sandbox.open_any(path)?;
     let failed = |errno| match errno {
         rustix::io::Errno::NOTDIR => Error::NotADirectory { path: path.to_owned() },
         other => explain(other, path),
     };
-    let mut entries = Vec::new();
-    for entry in Dir::read_from(&opened.file).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name == "." || name == ".." || opened.hides(Path::new(name)) {
-            continue;
-        }
-        let kind = match entry.file_type() {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Directory,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Other,
-        };
-        entries.push(Entry { name: name.to_string_lossy().into_owned(), kind });
-    }
-    entries.sort_unstable();
-    let total = entries.len();
-    let entries = entries.into_iter().skip(skip).take(max).collect();
+    let mut listed: Vec<Entry> = entries(&file)
+        .map_err(failed)?
+        .into_iter()
+        .filter(|entry| !sandbox.hides(&real.join(&entry.name)))
+        .map(|entry| Entry { name: names::spell(&entry.name), kind: kind_of(entry.kind) })
+        .collect();
+    listed.sort_unstable();
+    let total = listed.len();
+    let entries = listed.into_iter().skip(skip).take(max).collect();
     Ok(Listing { entries, total })
 }
 
+pub(super) fn kind_of(kind: FileType) -> Kind {
+    match kind {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Link,
+        _ => Kind::Other,
+    }
+}
+
 pub(super) fn info(opened: Opened, path: &str) -> Result<FileInfo, Error> {
-    let found =
-        opened.file.metadata().map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
+    let failed = |cause| Error::Read { path: path.to_owned(), cause };
+    let found = opened.file.metadata().map_err(failed)?;
     Ok(FileInfo {
         kind: if found.is_dir() { Kind::Directory } else { Kind::File },
         size_bytes: found.len(),
         modified_unix_secs: found.mtime(),
         permissions: format!("{:o}", found.mode() & 0o7777),
+        etag: etag::of_file(&opened.file).map_err(failed)?,
     })
 }
