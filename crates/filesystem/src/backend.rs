@@ -4,7 +4,8 @@
 //! `names` spells paths. `text` reads lines of a file, `look` lists and describes. `replace` puts
 //! new contents in the place of old, `write` and `edit` say which (`matching` finds what an edit
 //! means, `indent` and `near_miss` help it, `charset` keeps the encoding). `manage` and `remove`
-//! make, move, copy and delete.
+//! make, move, copy and delete. `walk` visits all below a directory but what `filter` leaves out;
+//! `find`, `grep` and `tree` use it, and `page` keeps their answers small.
 
 mod error;
 mod root;
@@ -23,16 +24,27 @@ mod indent;
 mod near_miss;
 mod manage;
 mod remove;
+mod filter;
+mod walk;
+mod page;
+mod find;
+mod grep;
+mod hits;
+mod tree;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use edit::{Edit, EditFile, Edited};
 pub(crate) use error::Error;
+pub(crate) use find::{Find, Names};
+pub(crate) use grep::{Grep, Matches, Position};
+pub(crate) use hits::{Collect, Hits};
 pub(crate) use look::{FileInfo, Kind, Listing};
 pub(crate) use manage::{Copied, TwoPaths};
 pub(crate) use root::Access;
 pub(crate) use text::{Cut, Lines, ReadText, Text};
+pub(crate) use tree::{LookAtTree, Tree};
 pub(crate) use write::{Content, WriteFile, Written};
 
 /// The directories this server may use, opened once at start-up.
@@ -84,6 +96,22 @@ impl Backend {
 
     pub(crate) fn info(&self, path: &str) -> Result<FileInfo, Error> {
         look::info(self.sandbox.open_any(path)?, path)
+    }
+
+    pub(crate) fn find(&self, request: &Find, observer: &dyn Observer) -> Result<Names, Error> {
+        find::find(&self.sandbox, request, observer)
+    }
+
+    pub(crate) fn grep(&self, request: &Grep, observer: &dyn Observer) -> Result<Matches, Error> {
+        grep::grep(&self.sandbox, request, observer)
+    }
+
+    pub(crate) fn tree(
+        &self,
+        request: &LookAtTree,
+        observer: &dyn Observer,
+    ) -> Result<Tree, Error> {
+        tree::tree(&self.sandbox, request, observer)
     }
 
     pub(crate) fn write(&self, request: &WriteFile) -> Result<Written, Error> {

@@ -29,6 +29,9 @@ fn server(config: Config) -> anyhow::Result<Server<Backend>> {
         .tool("list_allowed_directories", READ_ONLY.title("Served directories"), tools::served)
         .tool("read_text_file", READ_ONLY.title("Read a text file"), tools::read_text_file)
         .tool("list_directory", READ_ONLY.title("List a directory"), tools::list_directory)
+        .tool("directory_tree", READ_ONLY.title("Show a directory tree"), tools::directory_tree)
+        .tool("search_files", READ_ONLY.title("Find files"), tools::search_files)
+        .tool("search_content", READ_ONLY.title("Search in files"), tools::search_content)
         .tool("get_file_info", READ_ONLY.title("Look at one file"), tools::get_file_info);
     if is_writable {
         let make = ADDITIVE.title("Make a directory").idempotent();

@@ -5,6 +5,8 @@ mod edits;
 mod listing;
 mod managing;
 mod reading;
+mod searching;
+mod trees;
 mod writing;
 
 use std::os::unix::fs::symlink;

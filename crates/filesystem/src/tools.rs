@@ -4,6 +4,9 @@
 
 mod read;
 mod list;
+mod tree;
+mod find;
+mod grep;
 mod write;
 mod edit;
 mod manage;
@@ -13,9 +16,12 @@ use mcp::{Context, ToolError};
 use crate::backend::{Backend, Error, Observer};
 
 pub(crate) use edit::edit_file;
+pub(crate) use find::search_files;
+pub(crate) use grep::search_content;
 pub(crate) use list::{get_file_info, list_directory, served};
 pub(crate) use manage::{copy_file, create_directory, delete, move_file};
 pub(crate) use read::read_text_file;
+pub(crate) use tree::directory_tree;
 pub(crate) use write::write_file;
 
 /// An answer of this size is read by a model in one go.

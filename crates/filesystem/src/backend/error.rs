@@ -65,6 +65,8 @@ pub(crate) enum Error {
     /// About the edits of one file; complete in itself.
     #[error("{0}")]
     Edit(String),
+    #[error("`{argument}` is wrong: {reason}")]
+    Pattern { argument: &'static str, reason: String },
     #[error("cancelled")]
     Cancelled,
 }

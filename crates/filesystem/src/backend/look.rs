@@ -4,14 +4,16 @@ use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::FileType;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::entries::entries;
 use super::error::{Error, explain};
 use super::sandbox::{Opened, Sandbox};
 use super::{etag, names};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
     File,

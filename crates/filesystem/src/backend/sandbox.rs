@@ -41,6 +41,28 @@ pub(super) struct Place {
     pub(super) found: Option<Stat>,
 }
 
+/// What `--deny` hides.
+pub(super) struct Hidden<'a> {
+    roots: Vec<(PathBuf, &'a Root)>,
+    deny: &'a GlobSet,
+}
+
+impl<'a> Hidden<'a> {
+    /// Whether an entry of a directory that is not hidden itself is.
+    pub(super) fn is_hidden(&self, real: &Path) -> bool {
+        let is_match = |(root, _): &(PathBuf, _)| {
+            real.strip_prefix(root).is_ok_and(|inner| self.deny.is_match(inner))
+        };
+        !self.deny.is_empty() && self.roots.iter().any(is_match)
+    }
+
+    /// The first served directory that holds this, and where it is.
+    pub(super) fn root_of(&self, real: &Path) -> Option<(&'a Root, &Path)> {
+        let (at, root) = self.roots.iter().find(|(root, _)| real.starts_with(root))?;
+        Some((root, at))
+    }
+}
+
 impl Sandbox {
     pub(super) fn open(dirs: &[(PathBuf, Access)], deny: &[String]) -> Result<Self, Error> {
         let open = |(dir, access): &(PathBuf, Access)| {
@@ -108,6 +130,21 @@ impl Sandbox {
             }
             other => other,
         }
+    }
+
+    pub(super) fn open_directory(&self, path: &str) -> Result<Opened, Error> {
+        let opened = self.open_any(path)?;
+        match kind(&opened.file) {
+            Ok(FileType::Directory) => Ok(opened),
+            _ => Err(Error::NotADirectory { path: path.to_owned() }),
+        }
+    }
+
+    /// To ask about many entries, as long as no served directory is moved.
+    pub(super) fn hidden(&self) -> Hidden<'_> {
+        let at = |root: &'_ Root| root.real().ok();
+        let roots = self.roots.iter().filter_map(|root| Some((at(root)?, root))).collect();
+        Hidden { roots, deny: &self.deny }
     }
 
     /// Whether an entry is kept from sight. `real` is absolute and without links.
