@@ -1,7 +1,8 @@
 //! Files of the served directories. Knows nothing of MCP.
 //!
 //! Reading order: `root` and `sandbox` open what may be opened and say where writing is allowed,
-//! `names` spells paths. `text` reads lines of a file, `look` lists and describes. `replace` puts
+//! `names` spells paths. `text` reads lines of a file and `media` all of it, `look` lists and describes,
+//! `uri` and `complete` name them for resources. `replace` puts
 //! new contents in the place of old, `write` and `edit` say which (`matching` finds what an edit
 //! means, `indent` and `near_miss` help it, `charset` keeps the encoding). `manage` and `remove`
 //! make, move, copy and delete. `walk` visits all below a directory but what `filter` leaves out;
@@ -15,6 +16,9 @@ mod entries;
 mod etag;
 mod charset;
 mod text;
+mod media;
+mod uri;
+mod complete;
 mod look;
 mod replace;
 mod write;
@@ -33,15 +37,16 @@ mod hits;
 mod tree;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use edit::{Edit, EditFile, Edited};
 pub(crate) use error::Error;
 pub(crate) use find::{Find, Names};
 pub(crate) use grep::{Grep, Matches, Position};
 pub(crate) use hits::{Collect, Hits};
-pub(crate) use look::{FileInfo, Kind, Listing};
+pub(crate) use look::{Details, Entry, FileInfo, Kind, List, Listing, Order};
 pub(crate) use manage::{Copied, TwoPaths};
+pub(crate) use media::{Media, Whole};
 pub(crate) use root::Access;
 pub(crate) use text::{Cut, Lines, ReadText, Text};
 pub(crate) use tree::{LookAtTree, Tree};
@@ -51,7 +56,9 @@ pub(crate) use write::{Content, WriteFile, Written};
 pub(crate) struct Backend {
     sandbox: sandbox::Sandbox,
     /// Held while something is changed, so that calls at the same time do not undo each other.
-    changing: Mutex<()>,
+    changing: Arc<Mutex<()>>,
+    /// Callers are to be asked for directories of their own, see [`Backend::narrowed`].
+    pub(crate) asks_client: bool,
 }
 
 /// Told how far long work is, and asked whether to go on. Used from several threads.
@@ -63,6 +70,7 @@ pub(crate) trait Observer: Send + Sync {
 /// A served directory, for people.
 pub(crate) struct Served {
     pub(crate) path: String,
+    pub(crate) uri: String,
     pub(crate) is_writable: bool,
 }
 
@@ -70,28 +78,50 @@ impl Backend {
     /// Fails on anything that is not a directory, so that a typing error shows at start-up.
     pub(crate) fn open(dirs: &[(PathBuf, Access)], deny: &[String]) -> Result<Self, Error> {
         let sandbox = sandbox::Sandbox::open(dirs, deny)?;
-        Ok(Self { sandbox, changing: Mutex::default() })
+        Ok(Self { sandbox, changing: Arc::default(), asks_client: false })
+    }
+
+    /// The same, for somebody who is to see only what is also in these `file://` URIs.
+    pub(crate) fn narrowed<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Self {
+        let dirs: Vec<PathBuf> = uris.into_iter().filter_map(uri::to_path).collect();
+        Self {
+            sandbox: self.sandbox.narrowed(&dirs),
+            changing: Arc::clone(&self.changing),
+            asks_client: self.asks_client,
+        }
     }
 
     pub(crate) fn served(&self) -> Vec<Served> {
-        let served = |root: &root::Root| Served {
+        let served = |root: &Arc<root::Root>| Served {
             path: names::spell_path(root.shown()),
-            is_writable: root.access == Access::ReadWrite,
+            uri: uri::of_path(root.shown()),
+            is_writable: root.real().is_ok_and(|real| self.sandbox.is_writable(&real)),
         };
         self.sandbox.roots().iter().map(served).collect()
+    }
+
+    /// Paths that begin with `typed`, which is absolute: of directories, with a slash at the end,
+    /// and of files.
+    pub(crate) fn complete(&self, typed: &str) -> Vec<String> {
+        complete::complete(&self.sandbox, typed)
     }
 
     pub(crate) fn read(&self, request: &ReadText) -> Result<Text, Error> {
         text::read(self.sandbox.open_file(&request.path)?.file, request)
     }
 
-    pub(crate) fn list(
-        &self,
-        path: &str,
-        skip: usize,
-        max_entries: usize,
-    ) -> Result<Listing, Error> {
-        look::list(&self.sandbox, path, skip, max_entries)
+    pub(crate) fn list(&self, request: &List) -> Result<Listing, Error> {
+        look::list(&self.sandbox, request)
+    }
+
+    /// All of a file, unless it is longer than `max_bytes`.
+    pub(crate) fn read_whole(&self, path: &str, max_bytes: u64) -> Result<Whole, Error> {
+        media::read(self.sandbox.open_file(path)?.file, path, max_bytes)
+    }
+
+    /// `None` if there is no such file, or none that may be read.
+    pub(crate) fn uri(&self, path: &str) -> Option<String> {
+        Some(uri::of_path(&self.sandbox.open_any(path).ok()?.real))
     }
 
     pub(crate) fn info(&self, path: &str) -> Result<FileInfo, Error> {

@@ -17,6 +17,9 @@ pub(crate) struct Config {
     /// Let files and directories be deleted, where they may be written
     #[arg(long)]
     pub(crate) allow_delete: bool,
+    /// Ask clients which directories they work in, and serve each only what is in them as well
+    #[arg(long)]
+    pub(crate) client_roots: bool,
     /// Never show what this glob matches, nor anything below it; `.env` matches at any depth
     #[arg(long, value_name = "GLOB")]
     pub(crate) deny: Vec<String>,

@@ -5,6 +5,9 @@ mod edits;
 mod listing;
 mod managing;
 mod reading;
+mod resources;
+mod media;
+mod narrowing;
 mod searching;
 mod trees;
 mod writing;
@@ -71,13 +74,22 @@ async fn connect_writing(dir: &Path) -> Client {
 }
 
 /// Serves `inside`, unless `config` says otherwise, without what `.env` and `keys` match.
-async fn connect_with(dir: &Path, revision: Revision, mut config: Config) -> Client {
+async fn connect_with(dir: &Path, revision: Revision, config: Config) -> Client {
+    connect_answering(dir, revision, config, Answering::nothing()).await
+}
+
+async fn connect_answering(
+    dir: &Path,
+    revision: Revision,
+    mut config: Config,
+    answering: Answering,
+) -> Client {
     if config.dirs.is_empty() {
         config.dirs = vec![dir.join("inside").to_str().unwrap().to_owned()];
     }
     config.deny = vec![".env".to_owned(), "keys".to_owned()];
     let server = server(config).expect("server");
-    Client::in_memory(server, revision, Answering::nothing()).await.expect("connect")
+    Client::in_memory(server, revision, answering).await.expect("connect")
 }
 
 async fn call(client: &Client, tool: &str, arguments: Value) -> ToolAnswer {

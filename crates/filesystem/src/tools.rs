@@ -3,6 +3,7 @@
 //! sent as text, once.
 
 mod read;
+mod media;
 mod list;
 mod tree;
 mod find;
@@ -11,7 +12,9 @@ mod write;
 mod edit;
 mod manage;
 
-use mcp::{Context, ToolError};
+use std::sync::Arc;
+
+use mcp::{AskError, Context, ToolError};
 
 use crate::backend::{Backend, Error, Observer};
 
@@ -20,12 +23,31 @@ pub(crate) use find::search_files;
 pub(crate) use grep::search_content;
 pub(crate) use list::{get_file_info, list_directory, served};
 pub(crate) use manage::{copy_file, create_directory, delete, move_file};
-pub(crate) use read::read_text_file;
+pub(crate) use media::read_media_file;
+pub(crate) use read::{read_multiple_files, read_text_file};
 pub(crate) use tree::directory_tree;
 pub(crate) use write::write_file;
 
 /// An answer of this size is read by a model in one go.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
+
+/// What this client may use: all that is served, or with `--client-roots` what is also among the
+/// directories it says it works in.
+pub(crate) async fn backend(cx: &Context<Backend>) -> Result<Arc<Backend>, AskError> {
+    let all = Arc::clone(&cx.state);
+    if !all.asks_client {
+        return Ok(all);
+    }
+    match cx.roots("roots").await {
+        Ok(roots) => {
+            let narrow = move || all.narrowed(roots.iter().map(|root| root.uri.as_str()));
+            Ok(Arc::new(cx.blocking(narrow).await))
+        }
+        // It has no such directories to name.
+        Err(AskError::Unsupported(_)) => Ok(all),
+        Err(error) => Err(error),
+    }
+}
 
 /// Long work reports to the client that asked for it.
 impl Observer for Context<Backend> {

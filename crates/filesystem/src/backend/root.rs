@@ -40,6 +40,16 @@ impl Root {
         Some(if inner.as_os_str().is_empty() { Path::new(".") } else { inner })
     }
 
+    /// Whether this directory is `dir` or below it.
+    pub(super) fn is_in(&self, dir: &Path) -> bool {
+        self.prefixes.iter().any(|prefix| prefix.starts_with(dir))
+    }
+
+    /// A directory below this one, as a root of its own.
+    pub(super) fn narrowed(&self, descriptor: OwnedFd, shown: &Path, real: PathBuf) -> Self {
+        Self { descriptor, access: self.access, prefixes: [shown.to_owned(), real] }
+    }
+
     /// Where this directory is now, without links.
     pub(super) fn real(&self) -> Result<PathBuf, Errno> {
         real_path(&self.descriptor)

@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use rustix::fs::{AtFlags, FileType, OFlags, Stat, fstat, statat};
@@ -20,7 +21,14 @@ use super::names;
 use super::root::{Access, READ, Root, beneath, link_target, open_root, real_path};
 
 pub(super) struct Sandbox {
-    roots: Vec<Root>,
+    /// What may be opened now.
+    roots: Vec<Arc<Root>>,
+    bounds: Arc<Bounds>,
+}
+
+/// What the operator said, which nobody can widen.
+struct Bounds {
+    served: Vec<Arc<Root>>,
     deny: GlobSet,
 }
 
@@ -66,12 +74,33 @@ impl<'a> Hidden<'a> {
 impl Sandbox {
     pub(super) fn open(dirs: &[(PathBuf, Access)], deny: &[String]) -> Result<Self, Error> {
         let open = |(dir, access): &(PathBuf, Access)| {
-            open_root(dir, *access).map_err(|cause| Error::Directory { path: dir.clone(), cause })
+            open_root(dir, *access)
+                .map(Arc::new)
+                .map_err(|cause| Error::Directory { path: dir.clone(), cause })
         };
-        Ok(Self { roots: dirs.iter().map(open).collect::<Result<_, _>>()?, deny: globs(deny)? })
+        let served: Vec<_> = dirs.iter().map(open).collect::<Result<_, _>>()?;
+        let bounds = Bounds { served: served.clone(), deny: globs(deny)? };
+        Ok(Self { roots: served, bounds: Arc::new(bounds) })
     }
 
-    pub(super) fn roots(&self) -> &[Root] {
+    /// Only what is served and also in one of `dirs`, which are absolute.
+    pub(super) fn narrowed(&self, dirs: &[PathBuf]) -> Self {
+        let mut roots = Vec::new();
+        for dir in dirs {
+            for root in &self.roots {
+                if root.is_in(dir) {
+                    roots.push(Arc::clone(root));
+                } else if let Some(inner) = root.relative(dir)
+                    && let Ok((opened, real)) = self.open_in(root, inner, READ | OFlags::DIRECTORY)
+                {
+                    roots.push(Arc::new(root.narrowed(opened, dir, real)));
+                }
+            }
+        }
+        Self { roots, bounds: Arc::clone(&self.bounds) }
+    }
+
+    pub(super) fn roots(&self) -> &[Arc<Root>] {
         &self.roots
     }
 
@@ -142,27 +171,33 @@ impl Sandbox {
 
     /// To ask about many entries, as long as no served directory is moved.
     pub(super) fn hidden(&self) -> Hidden<'_> {
-        let at = |root: &'_ Root| root.real().ok();
-        let roots = self.roots.iter().filter_map(|root| Some((at(root)?, root))).collect();
-        Hidden { roots, deny: &self.deny }
+        let served = self.bounds.served.iter();
+        let roots = served.filter_map(|root| Some((root.real().ok()?, &**root))).collect();
+        Hidden { roots, deny: &self.bounds.deny }
     }
 
     /// Whether an entry is kept from sight. `real` is absolute and without links.
     pub(super) fn hides(&self, real: &Path) -> bool {
-        if self.deny.is_empty() {
+        if self.bounds.deny.is_empty() {
             return false;
         }
-        let inner = |root: &Root| real.strip_prefix(root.real().ok()?).ok().map(Path::to_owned);
-        self.roots.iter().filter_map(inner).any(|inner| self.is_denied(&inner))
+        let inner =
+            |root: &Arc<Root>| real.strip_prefix(root.real().ok()?).ok().map(Path::to_owned);
+        self.bounds
+            .served
+            .iter()
+            .filter_map(inner)
+            .any(|inner| inner.ancestors().any(|path| self.bounds.deny.is_match(path)))
     }
 
     pub(super) fn has_denied(&self) -> bool {
-        !self.deny.is_empty()
+        !self.bounds.deny.is_empty()
     }
 
     /// The innermost served directory decides.
     pub(super) fn is_writable(&self, real: &Path) -> bool {
-        let holding = self.roots.iter().filter_map(|root| Some((root.real().ok()?, root.access)));
+        let served = self.bounds.served.iter();
+        let holding = served.filter_map(|root| Some((root.real().ok()?, root.access)));
         let innermost = holding
             .filter(|(root, _)| real.starts_with(root))
             .max_by_key(|(root, _)| root.components().count());
@@ -171,7 +206,7 @@ impl Sandbox {
 
     /// Whether what lies at `real` is a served directory, or holds one.
     pub(super) fn holds_root(&self, real: &Path) -> bool {
-        self.roots.iter().any(|root| root.real().is_ok_and(|root| root.starts_with(real)))
+        self.bounds.served.iter().any(|root| root.real().is_ok_and(|root| root.starts_with(real)))
     }
 
     fn writable(&self, place: Place) -> Result<Place, Errno> {
@@ -193,7 +228,7 @@ impl Sandbox {
                 continue;
             };
             // Before opening, so that the answer does not tell whether the file exists.
-            if self.is_denied(inner) {
+            if self.is_denied(root, inner) {
                 return Err(Error::Denied { path: path.to_owned() });
             }
             match open(root, inner) {
@@ -255,7 +290,7 @@ impl Sandbox {
                 return Ok((root, inner));
             };
             inner = if target.is_absolute() {
-                let within = |root: &'a Root| Some((root, root.relative(&target)?.to_owned()));
+                let within = |root: &'a Arc<Root>| Some((root, root.relative(&target)?.to_owned()));
                 let (to, within) = self.roots.iter().find_map(within).ok_or(Errno::XDEV)?;
                 root = to;
                 joined(&within, &rest)
@@ -296,8 +331,12 @@ impl Sandbox {
         Ok(Place { directory: File::from(directory), name: name.to_owned(), real, found })
     }
 
-    fn is_denied(&self, inner: &Path) -> bool {
-        !self.deny.is_empty() && inner.ancestors().any(|path| self.deny.is_match(path))
+    /// By the path as it was given; where that leads is asked when it is open.
+    fn is_denied(&self, root: &Root, inner: &Path) -> bool {
+        let is_match = |path| self.bounds.deny.is_match(path);
+        self.has_denied()
+            && (inner.ancestors().any(is_match)
+                || root.real().is_ok_and(|at| self.hides(&at.join(inner))))
     }
 }
 

@@ -76,3 +76,56 @@ async fn a_name_that_is_listed_can_be_sent_back() {
     right.sort_unstable();
     assert_eq!(found, right, "{listed}");
 }
+
+#[tokio::test]
+async fn lists_are_sorted_with_details_and_in_pages() {
+    let dir = directory();
+    let folder = dir.path().join("inside/sorted");
+    std::fs::create_dir(&folder).unwrap();
+    for (name, size, modified) in [("a", 5, 300), ("b", 70, 100), ("c", 6, 200)] {
+        let file = std::fs::File::create(folder.join(name)).unwrap();
+        file.set_len(size).unwrap();
+        let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(modified);
+        file.set_modified(at).unwrap();
+    }
+    let client = connect(dir.path(), Revision::V2025_11_25).await;
+    for (arguments, right) in [
+        (json!({}), "[FILE] a\n[FILE] b\n[FILE] c\n"),
+        (json!({"sortBy": "size"}), "[FILE] b\n[FILE] c\n[FILE] a\n"),
+        (json!({"sortBy": "modified"}), "[FILE] a\n[FILE] c\n[FILE] b\n"),
+        (
+            json!({"sortBy": "size", "details": true, "maxEntries": 2}),
+            "[FILE] b\t70\t100\n[FILE] c\t6\t200\n[3 entries in all; go on with skip: 2]\n",
+        ),
+        (json!({"details": true, "skip": 2}), "[FILE] c\t6\t200\n"),
+        (json!({"skip": 9}), "[3 entries in all]"),
+    ] {
+        let mut arguments = arguments;
+        arguments["path"] = json!("sorted");
+        assert_eq!(text(&client, "list_directory", arguments.clone()).await, right, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_list_is_cut_and_gone_on_with() {
+    let dir = directory();
+    let folder = dir.path().join("inside/long");
+    std::fs::create_dir(&folder).unwrap();
+    for number in 0..3000 {
+        std::fs::write(folder.join(format!("{number:0>200}")), "").unwrap();
+    }
+    let client = connect(dir.path(), Revision::V2025_11_25).await;
+    let mut skip = 0;
+    let mut listed = 0;
+    loop {
+        let arguments = json!({"path": "long", "skip": skip, "maxEntries": 20000});
+        let page = text(&client, "list_directory", arguments).await;
+        assert!(page.len() < 263_000, "{}", page.len());
+        listed += page.lines().filter(|line| line.starts_with("[FILE]")).count();
+        let Some((_, next)) = page.rsplit_once("skip: ") else {
+            break;
+        };
+        skip = next.trim_end().trim_end_matches(']').parse().unwrap();
+    }
+    assert_eq!(listed, 3000);
+}

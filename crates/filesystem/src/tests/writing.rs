@@ -21,7 +21,7 @@ async fn tools_that_write_are_not_there_unless_allowed() {
         dirs: vec![format!("{inside}{suffix}")],
         rw,
         allow_delete,
-        deny: Vec::new(),
+        ..Config::default()
     };
     for (config, writes, deletes) in [
         (with(false, false, ""), false, false),

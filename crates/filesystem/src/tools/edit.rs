@@ -4,7 +4,8 @@ use mcp::{Content, Context, Reply, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::backend::{self, Backend};
+use super::backend;
+use crate::backend::{self as files, Backend};
 
 /// Replace pieces of a text file; every other byte stays. Each piece must be found exactly once.
 /// Line ends and indentation may differ: those of the file are kept. Answers with a unified diff
@@ -40,7 +41,7 @@ pub(crate) struct Edit {
     replace_all: bool,
 }
 
-impl From<Edit> for backend::Edit {
+impl From<Edit> for files::Edit {
     fn from(edit: Edit) -> Self {
         Self { old: edit.old_text, new: edit.new_text, replace_all: edit.replace_all }
     }
@@ -48,14 +49,14 @@ impl From<Edit> for backend::Edit {
 
 pub(crate) async fn edit_file(cx: Context<Backend>, input: EditFile) -> ToolResult<Reply> {
     let done = if input.dry_run { "nothing was written; " } else { "" };
-    let request = backend::EditFile {
+    let request = files::EditFile {
         path: input.path,
         edits: input.edits.into_iter().map(Into::into).collect(),
         dry_run: input.dry_run,
         if_match: input.if_match,
         encoding: input.encoding,
     };
-    let state = cx.state.clone();
-    let edited = cx.blocking(move || state.edit(&request)).await?;
+    let backend = backend(&cx).await?;
+    let edited = cx.blocking(move || backend.edit(&request)).await?;
     Ok(Reply::text(edited.diff).with(Content::text(format!("[{done}etag {}]", edited.etag))))
 }

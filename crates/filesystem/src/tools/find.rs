@@ -4,7 +4,7 @@ use mcp::{Context, Reply, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::MAX_ANSWER_BYTES;
+use super::{MAX_ANSWER_BYTES, backend};
 use crate::backend::{Backend, Find, Kind};
 
 /// Find files and directories by name, kind, size or age, at any depth, sorted by path. Leaves out
@@ -63,8 +63,8 @@ pub(crate) async fn search_files(cx: Context<Backend>, input: SearchFiles) -> To
         max_bytes_shown: MAX_ANSWER_BYTES,
         cursor: input.cursor,
     };
-    let (state, observer) = (cx.state.clone(), cx.clone());
-    let found = cx.blocking(move || state.find(&request, &observer)).await?;
+    let (backend, observer) = (backend(&cx).await?, cx.clone());
+    let found = cx.blocking(move || backend.find(&request, &observer)).await?;
     let mut note = format!("[{} found", found.total);
     if let (true, Some(last)) = (found.is_cut, found.paths.last()) {
         note += &format!("; {} shown, go on with cursor: {last}", found.paths.len());

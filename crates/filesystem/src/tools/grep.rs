@@ -6,7 +6,7 @@ use mcp::{Context, Reply, ToolError, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::MAX_ANSWER_BYTES;
+use super::{MAX_ANSWER_BYTES, backend};
 use crate::backend::{Backend, Collect, Grep, Hits, Matches, Position};
 
 /// Search the contents of files line by line, sorted by path. Leaves out `.git`, what `.gitignore`
@@ -89,8 +89,8 @@ pub(crate) async fn search_content(
         max_bytes: MAX_ANSWER_BYTES,
         cursor: input.cursor.as_deref().map(position).transpose()?,
     };
-    let (state, observer) = (cx.state.clone(), cx.clone());
-    let matches = cx.blocking(move || state.grep(&request, &observer)).await?;
+    let (backend, observer) = (backend(&cx).await?, cx.clone());
+    let matches = cx.blocking(move || backend.grep(&request, &observer)).await?;
     let mut answer = Answer { text: String::new(), results: 0, max_results };
     let cut = answer.write(&matches, output);
     Ok(Reply::text(answer.text + &note(&matches, output, cut.as_ref())))

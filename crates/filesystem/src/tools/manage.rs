@@ -4,6 +4,7 @@ use mcp::{Context, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::backend;
 use crate::backend::{Backend, TwoPaths};
 
 /// Make a directory and those it is in. One that exists is left as it is.
@@ -24,8 +25,8 @@ pub(crate) async fn create_directory(
     cx: Context<Backend>,
     input: CreateDirectory,
 ) -> ToolResult<Created> {
-    let state = cx.state.clone();
-    let created = cx.blocking(move || state.create_directory(&input.path)).await?;
+    let backend = backend(&cx).await?;
+    let created = cx.blocking(move || backend.create_directory(&input.path)).await?;
     Ok(Created { created })
 }
 
@@ -50,8 +51,8 @@ pub(crate) struct Moved {
 pub(crate) async fn move_file(cx: Context<Backend>, input: MoveFile) -> ToolResult<Moved> {
     let MoveFile { source, destination, overwrite } = input;
     let request = TwoPaths { source, destination, overwrite };
-    let state = cx.state.clone();
-    cx.blocking(move || state.move_file(&request)).await?;
+    let backend = backend(&cx).await?;
+    cx.blocking(move || backend.move_file(&request)).await?;
     Ok(Moved { moved: true })
 }
 
@@ -78,8 +79,8 @@ pub(crate) struct Copied {
 pub(crate) async fn copy_file(cx: Context<Backend>, input: CopyFile) -> ToolResult<Copied> {
     let CopyFile { source, destination, overwrite } = input;
     let request = TwoPaths { source, destination, overwrite };
-    let (state, observer) = (cx.state.clone(), cx.clone());
-    let copied = cx.blocking(move || state.copy_file(&request, &observer)).await?;
+    let (backend, observer) = (backend(&cx).await?, cx.clone());
+    let copied = cx.blocking(move || backend.copy_file(&request, &observer)).await?;
     Ok(Copied { etag: copied.etag, bytes: copied.bytes })
 }
 
@@ -101,8 +102,8 @@ pub(crate) struct Deleted {
 }
 
 pub(crate) async fn delete(cx: Context<Backend>, input: Delete) -> ToolResult<Deleted> {
-    let (state, observer) = (cx.state.clone(), cx.clone());
+    let (backend, observer) = (backend(&cx).await?, cx.clone());
     let deleted =
-        cx.blocking(move || state.delete(&input.path, input.recursive, &observer)).await?;
+        cx.blocking(move || backend.delete(&input.path, input.recursive, &observer)).await?;
     Ok(Deleted { deleted })
 }

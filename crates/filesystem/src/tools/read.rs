@@ -6,7 +6,7 @@ use mcp::{Content, Context, Reply, ToolError, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::MAX_ANSWER_BYTES;
+use super::{MAX_ANSWER_BYTES, backend};
 use crate::backend::{Backend, Cut, Lines, ReadText, Text};
 
 /// Read a text file, or some lines of it. A note after the text has its etag and encoding, and says
@@ -44,8 +44,8 @@ pub(crate) async fn read_text_file(cx: Context<Backend>, input: ReadTextFile) ->
     let first = input.line_numbers.then_some(input.start_line.unwrap_or(1));
     let ReadTextFile { path, encoding, .. } = input;
     let request = ReadText { path, lines, max_bytes: MAX_ANSWER_BYTES, encoding };
-    let state = cx.state.clone();
-    let mut read = cx.blocking(move || state.read(&request)).await?;
+    let backend = backend(&cx).await?;
+    let mut read = cx.blocking(move || backend.read(&request)).await?;
     let note = note(&read);
     if let Some(first) = first {
         read.text = numbered(&read.text, first);
@@ -89,4 +89,49 @@ fn numbered(text: &str, first: u64) -> String {
         let _infallible = write!(numbered, "{number}\t{line}");
     }
     numbered
+}
+
+/// Read several text files at once. They share 256 KiB; one that cannot be read does not stop the
+/// others.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct ReadMultipleFiles {
+    /// Paths of the files, relative to a served directory, or absolute inside one.
+    #[schemars(length(min = 1, max = 200))]
+    paths: Vec<String>,
+    /// Only this many lines from the start of each.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    head: Option<u64>,
+}
+
+pub(crate) async fn read_multiple_files(
+    cx: Context<Backend>,
+    input: ReadMultipleFiles,
+) -> ToolResult<Reply> {
+    let (backend, observer) = (backend(&cx).await?, cx.clone());
+    let blocks = cx.blocking(move || {
+        let mut room = MAX_ANSWER_BYTES;
+        let total = input.paths.len() as u64;
+        let count = input.head.unwrap_or(u64::MAX);
+        let mut blocks = Vec::new();
+        for (path, done) in input.paths.into_iter().zip(1..) {
+            if observer.is_cancelled() {
+                break;
+            }
+            let shown = path.clone();
+            let lines = Lines::From { start_byte: 0, first: 1, count };
+            let request = ReadText { path, lines, max_bytes: room, encoding: None };
+            let block = match backend.read(&request) {
+                _ if room == 0 => format!("{shown} [not read: the answer is full]"),
+                Ok(read) => format!("{shown} {}\n{}", note(&read), read.text),
+                Err(error) => format!("{shown} [error: {error}]"),
+            };
+            room = room.saturating_sub(block.len());
+            blocks.push(Content::text(block));
+            observer.progress(done, Some(total), "files");
+        }
+        blocks
+    });
+    Ok(Reply::from(blocks.await))
 }

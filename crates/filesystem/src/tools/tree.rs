@@ -6,6 +6,7 @@ use mcp::{Context, Reply, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::backend;
 use crate::backend::{Backend, Kind, LookAtTree, Tree};
 
 /// Show what is below a directory as an indented list, the upper levels first where there is not
@@ -50,8 +51,8 @@ pub(crate) async fn directory_tree(
         exclude: input.exclude_patterns,
         include_ignored: input.include_ignored,
     };
-    let (state, observer) = (cx.state.clone(), cx.clone());
-    let tree = cx.blocking(move || state.tree(&request, &observer)).await?;
+    let (backend, observer) = (backend(&cx).await?, cx.clone());
+    let tree = cx.blocking(move || backend.tree(&request, &observer)).await?;
     let mut text = String::new();
     write(&tree, 0, &mut text);
     if text.is_empty() {

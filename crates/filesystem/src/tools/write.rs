@@ -6,7 +6,8 @@ use mcp::{Context, ToolError, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{self, Backend, Content};
+use super::backend;
+use crate::backend::{self as files, Backend, Content};
 
 /// Write a whole file, new or in the place of an old one, in one step: a failure leaves the old
 /// file. Mode, owner and byte order mark of an old file are kept. For small changes use edit_file.
@@ -50,13 +51,13 @@ pub(crate) async fn write_file(cx: Context<Backend>, input: WriteFile) -> ToolRe
         ),
         _ => return Err(ToolError::new("Give `content` or `contentBase64`, one of them.")),
     };
-    let request = backend::WriteFile {
+    let request = files::WriteFile {
         path: input.path,
         content,
         create_only: input.create_only,
         if_match: input.if_match,
     };
-    let state = cx.state.clone();
-    let written = cx.blocking(move || state.write(&request)).await?;
+    let backend = backend(&cx).await?;
+    let written = cx.blocking(move || backend.write(&request)).await?;
     Ok(Written { etag: written.etag, bytes: written.bytes, created: written.is_new })
 }
