@@ -8,6 +8,8 @@ mod reading;
 mod resources;
 mod media;
 mod narrowing;
+mod properties;
+mod crashes;
 mod searching;
 mod trees;
 mod writing;
