@@ -1,6 +1,7 @@
 //! Files of the served directories. Knows nothing of MCP.
 //!
 //! Reading order: `root` and `sandbox` open what may be opened and say where writing is allowed,
+//! `wall` is there in case they are wrong,
 //! `names` spells paths. `text` reads lines of a file and `media` all of it, `look` lists and describes,
 //! `uri` and `complete` name them for resources. `replace` puts
 //! new contents in the place of old, `write` and `edit` say which (`matching` finds what an edit
@@ -11,6 +12,7 @@
 mod error;
 mod root;
 mod sandbox;
+mod wall;
 mod names;
 mod entries;
 mod etag;
@@ -50,6 +52,7 @@ pub(crate) use media::{Media, Whole};
 pub(crate) use root::Access;
 pub(crate) use text::{Cut, Lines, ReadText, Text};
 pub(crate) use tree::{LookAtTree, Tree};
+pub(crate) use wall::{Wall, build as build_wall};
 pub(crate) use write::{Content, WriteFile, Written};
 
 /// The directories this server may use, opened once at start-up.
@@ -57,8 +60,7 @@ pub(crate) struct Backend {
     sandbox: sandbox::Sandbox,
     /// Held while something is changed, so that calls at the same time do not undo each other.
     changing: Arc<Mutex<()>>,
-    /// Callers are to be asked for directories of their own, see [`Backend::narrowed`].
-    pub(crate) asks_client: bool,
+    asks_clients: bool,
 }
 
 /// Told how far long work is, and asked whether to go on. Used from several threads.
@@ -78,7 +80,16 @@ impl Backend {
     /// Fails on anything that is not a directory, so that a typing error shows at start-up.
     pub(crate) fn open(dirs: &[(PathBuf, Access)], deny: &[String]) -> Result<Self, Error> {
         let sandbox = sandbox::Sandbox::open(dirs, deny)?;
-        Ok(Self { sandbox, changing: Arc::default(), asks_client: false })
+        Ok(Self { sandbox, changing: Arc::default(), asks_clients: false })
+    }
+
+    /// Whether callers are to be asked for directories of their own, see [`Backend::narrowed`].
+    pub(crate) fn asking_clients(self, asks_clients: bool) -> Self {
+        Self { asks_clients, ..self }
+    }
+
+    pub(crate) fn asks_clients(&self) -> bool {
+        self.asks_clients
     }
 
     /// The same, for somebody who is to see only what is also in these `file://` URIs.
@@ -87,7 +98,7 @@ impl Backend {
         Self {
             sandbox: self.sandbox.narrowed(&dirs),
             changing: Arc::clone(&self.changing),
-            asks_client: self.asks_client,
+            asks_clients: self.asks_clients,
         }
     }
 

@@ -19,13 +19,18 @@ use crate::backend::Backend;
 use crate::config::Config;
 
 fn main() -> ExitCode {
-    mcp::main(server)
+    mcp::main(|config: Config| {
+        let served = config.served();
+        let server = server(config)?;
+        tools::raise_wall(&served)?;
+        Ok(server)
+    })
 }
 
 /// The table of contents. The tests talk to exactly this value.
 fn server(config: Config) -> anyhow::Result<Server<Backend>> {
-    let mut backend = Backend::open(&config.served(), &config.deny)?;
-    backend.asks_client = config.client_roots;
+    let backend =
+        Backend::open(&config.served(), &config.deny)?.asking_clients(config.client_roots);
     let is_writable = backend.served().iter().any(|served| served.is_writable);
     let mut server = Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
         .title("Filesystem")
@@ -42,7 +47,7 @@ fn server(config: Config) -> anyhow::Result<Server<Backend>> {
         .resource_template(resources::FILE, ResourceOptions::new("file"), resources::file)
         .complete_template(resources::FILE, "path", resources::complete);
     if is_writable {
-        let make = ADDITIVE.title("Make a directory").idempotent();
+        let make = ADDITIVE.title("New directory").idempotent();
         server = server
             .tool("write_file", DESTRUCTIVE.title("Write a file").idempotent(), tools::write_file)
             .tool("edit_file", DESTRUCTIVE.title("Edit a text file"), tools::edit_file)

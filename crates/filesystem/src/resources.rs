@@ -94,7 +94,7 @@ pub(crate) async fn complete(
     typed: Completing,
 ) -> Result<Vec<String>, Error> {
     // A client cannot be asked for its directories while it asks us.
-    if cx.state.asks_client {
+    if cx.state.asks_clients() {
         return Ok(Vec::new());
     }
     let backend = Arc::clone(&cx.state);

@@ -12,6 +12,7 @@ mod properties;
 mod crashes;
 mod searching;
 mod trees;
+mod walls;
 mod writing;
 
 use std::os::unix::fs::symlink;

@@ -12,11 +12,12 @@ mod write;
 mod edit;
 mod manage;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use mcp::{AskError, Context, ToolError};
 
-use crate::backend::{Backend, Error, Observer};
+use crate::backend::{Access, Backend, Error, Observer, Wall, build_wall};
 
 pub(crate) use edit::edit_file;
 pub(crate) use find::search_files;
@@ -35,7 +36,7 @@ const MAX_ANSWER_BYTES: usize = 256 * 1024;
 /// directories it says it works in.
 pub(crate) async fn backend(cx: &Context<Backend>) -> Result<Arc<Backend>, AskError> {
     let all = Arc::clone(&cx.state);
-    if !all.asks_client {
+    if !all.asks_clients() {
         return Ok(all);
     }
     match cx.roots("roots").await {
@@ -47,6 +48,16 @@ pub(crate) async fn backend(cx: &Context<Backend>) -> Result<Arc<Backend>, AskEr
         Err(AskError::Unsupported(_)) => Ok(all),
         Err(error) => Err(error),
     }
+}
+
+/// Puts the second wall up, and tells the operator how much of it this kernel has.
+pub(crate) fn raise_wall(served: &[(PathBuf, Access)]) -> anyhow::Result<()> {
+    match build_wall(served)? {
+        Wall::Whole => tracing::info!("landlock keeps all but the served directories out of reach"),
+        Wall::Part => tracing::info!("this kernel has an older landlock, which keeps less out"),
+        Wall::Missing => tracing::info!("this kernel has no landlock; openat2 stands alone"),
+    }
+    Ok(())
 }
 
 /// Long work reports to the client that asked for it.

@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use super::error::{Error, explain};
 use super::names;
 use super::root::{Access, READ, Root, beneath, link_target, open_root, real_path};
+use super::wall;
 
 pub(super) struct Sandbox {
     /// What may be opened now.
@@ -85,6 +86,7 @@ impl Sandbox {
 
     /// Only what is served and also in one of `dirs`, which are absolute.
     pub(super) fn narrowed(&self, dirs: &[PathBuf]) -> Self {
+        wall::stand_behind();
         let mut roots = Vec::new();
         for dir in dirs {
             for root in &self.roots {
@@ -218,6 +220,7 @@ impl Sandbox {
         path: &str,
         open: impl Fn(&Root, &Path) -> Result<T, Errno>,
     ) -> Result<T, Error> {
+        wall::stand_behind();
         let parsed = names::parse(path);
         if path.is_empty() {
             return Err(Error::NotFound { path: String::new() });

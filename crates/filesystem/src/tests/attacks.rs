@@ -9,7 +9,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
 use super::{call, connect, connect_writing, directory, refusal, text};
-use crate::backend::{Access, Backend, Lines, ReadText};
+use crate::backend::{Access, Backend, Content, Lines, Observer, ReadText, TwoPaths, WriteFile};
 
 #[tokio::test]
 async fn refuses_everything_else() {
@@ -62,6 +62,12 @@ async fn refuses_everything_else() {
     }
 }
 
+/// How often a race is run: `MCP_FILESYSTEM_ATTACK_OPENS`, or as often as takes seconds.
+fn opens() -> u64 {
+    let opens = std::env::var("MCP_FILESYSTEM_ATTACK_OPENS").ok();
+    opens.and_then(|opens| opens.parse().ok()).unwrap_or(20_000)
+}
+
 #[test]
 fn a_directory_swapped_for_a_link_never_leads_outside() {
     let dir = directory();
@@ -82,8 +88,10 @@ fn a_directory_swapped_for_a_link_never_leads_outside() {
             max_bytes: 99,
             encoding: None,
         };
-        let texts: BTreeSet<String> =
-            (0..20_000).filter_map(|_| backend.read(&request).ok()).map(|read| read.text).collect();
+        let texts: BTreeSet<String> = (0..opens())
+            .filter_map(|_| backend.read(&request).ok())
+            .map(|read| read.text)
+            .collect();
         done.store(true, Ordering::Relaxed);
         assert_eq!(texts, BTreeSet::from(["b".to_owned()]));
     });
@@ -225,5 +233,54 @@ async fn fifos_are_refused_a_hundred_times_without_waiting() {
             let said = refusal(&client, tool, arguments).await;
             assert!(said.contains("not a regular file"), "{tool}: {said}");
         }
+    }
+}
+
+#[test]
+fn a_directory_swapped_for_a_link_is_never_written_outside() {
+    let dir = directory();
+    let inside = dir.path().join("inside");
+    let outside = dir.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("b.txt"), "secret").unwrap();
+    std::os::unix::fs::symlink("../outside", inside.join("link-outside")).unwrap();
+    let backend = Backend::open(&[(inside.clone(), Access::ReadWrite)], &[]).unwrap();
+    let done = AtomicBool::new(false);
+    let mut before = BTreeSet::new();
+    everything(&outside, &mut before);
+    let mut successes = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let (folder, link) = (inside.join("folder"), inside.join("link-outside"));
+                renameat_with(CWD, folder, CWD, link, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        for round in 0..opens() / 100 {
+            let content = Content::Text(round.to_string());
+            let path = "folder/b.txt".to_owned();
+            let write = WriteFile { path, content, create_only: false, if_match: None };
+            let source = "lines.txt".to_owned();
+            let destination = format!("folder/copy{round}");
+            let copy = TwoPaths { source, destination, overwrite: true };
+            successes += u64::from(backend.write(&write).is_ok());
+            successes += u64::from(backend.copy_file(&copy, &Unobserved).is_ok());
+            successes += u64::from(backend.create_directory(&format!("folder/d{round}")).is_ok());
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    let mut after = BTreeSet::new();
+    everything(&outside, &mut after);
+    assert_eq!(before, after);
+    assert!(successes > 0);
+}
+
+struct Unobserved;
+
+impl Observer for Unobserved {
+    fn progress(&self, _: u64, _: Option<u64>, _: &str) {}
+
+    fn is_cancelled(&self) -> bool {
+        false
     }
 }
