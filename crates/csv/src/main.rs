@@ -26,5 +26,9 @@ fn server(config: Config) -> anyhow::Result<Server<Backend>> {
     let backend = Backend::open(&config.dirs)?;
     Ok(Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
         .title("CSV analysis")
-        .tool("analyze_csv", READ_ONLY.title("Analyze a CSV file"), tools::analyze_csv))
+        .tool("describe_csv", READ_ONLY.title("Describe a CSV file"), tools::describe_csv)
+        .tool("analyze_csv", READ_ONLY.title("Analyze a CSV file"), tools::analyze_csv)
+        .tool("group_csv", READ_ONLY.title("Aggregate groups of rows"), tools::group_csv)
+        .tool("frequency_csv", READ_ONLY.title("Count values"), tools::frequency_csv)
+        .tool("query_rows", READ_ONLY.title("Show rows"), tools::query_rows))
 }
