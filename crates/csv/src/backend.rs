@@ -7,8 +7,9 @@
 //! texts. `exact` turns a tally into printed digits, `summary` says what an answer takes for granted
 //! and `report` is the shape of its numbers.
 //!
-//! The rest are the questions: `analyze`, `describe`, `group` (with its `grid`) and `query`, over rows
-//! that pass a `filter` of `condition`s on `typed` cells, a `page` at a time.
+//! The rest are the questions: `analyze`, `describe`, `group` (with its `grid`) and `query` (with its
+//! `pick`), over rows that pass a `filter` of `condition`s on `typed` cells, a `page` at a time; then
+//! `validate`, `join`, `diff`, and `handoff`, which writes `sql`.
 
 mod sandbox;
 mod packed;
@@ -39,6 +40,12 @@ mod group;
 mod grid;
 mod query;
 mod pick;
+mod duplicates;
+mod validate;
+mod join;
+mod diff;
+mod handoff;
+mod sql;
 
 use std::path::PathBuf;
 
@@ -46,14 +53,18 @@ use reader::TableFile;
 
 pub(crate) use analyze::Analyze;
 pub(crate) use describe::{Describe, Description};
+pub(crate) use diff::{Diff, Differences};
 pub(crate) use filter::Filter;
 pub(crate) use group::{Aggregate, Grouped, Grouping};
+pub(crate) use handoff::{HandedOff, Handoff, Target};
+pub(crate) use join::{Join, JoinKind, Joined, Pair};
 pub(crate) use page::Page;
 pub(crate) use query::{Order, Queried, Query};
 pub(crate) use reading::Reading;
 pub(crate) use report::{Analysis, Operation};
 #[cfg(test)]
 pub(crate) use sandbox::opens_by_steps;
+pub(crate) use validate::{RowSchema, Validated};
 
 /// The directories this server may read, opened once at start-up.
 pub(crate) struct Backend {
@@ -122,6 +133,42 @@ impl Backend {
         query::query(&self.table(input)?, request, observer)
     }
 
+    pub(crate) fn validate(
+        &self,
+        input: &Input,
+        schema: &RowSchema,
+        observer: &dyn Observer,
+    ) -> Result<Validated, Error> {
+        validate::validate(&self.table(input)?, schema, observer)
+    }
+
+    pub(crate) fn join(
+        &self,
+        [left, right]: &[Input; 2],
+        request: &Join,
+        observer: &dyn Observer,
+    ) -> Result<Joined, Error> {
+        join::join(&self.table(left)?, &self.table(right)?, request, observer)
+    }
+
+    pub(crate) fn diff(
+        &self,
+        [old, new]: &[Input; 2],
+        request: &Diff,
+        observer: &dyn Observer,
+    ) -> Result<Differences, Error> {
+        diff::diff(&self.table(old)?, &self.table(new)?, request, observer)
+    }
+
+    pub(crate) fn hand_off(
+        &self,
+        input: &Input,
+        request: &Handoff,
+        observer: &dyn Observer,
+    ) -> Result<HandedOff, Error> {
+        handoff::hand_off(&self.table(input)?, request, observer)
+    }
+
     fn table(&self, input: &Input) -> Result<TableFile, Error> {
         Ok(TableFile::new(self.sandbox.open_file(&input.filepath)?, &input.reading))
     }
@@ -175,6 +222,12 @@ pub(crate) enum Error {
          filter the rows or group by columns with fewer different texts"
     )]
     TooManyGroups { estimate: u64 },
+    #[error("{what} do not fit into 64 MiB")]
+    TooLarge { what: &'static str },
+    #[error(
+        "the key of line {again} of the {side} file is that of line {first}; choose keys that no two rows share"
+    )]
+    RepeatedKey { side: &'static str, first: u64, again: u64 },
     #[error("the file has changed since the cursor was given; ask again without it")]
     StaleCursor,
     #[error("cancelled")]

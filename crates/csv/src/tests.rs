@@ -8,6 +8,7 @@ mod protocol;
 mod messy;
 mod corpus;
 mod questions;
+mod two_files;
 mod sandbox;
 mod sums;
 mod structure;

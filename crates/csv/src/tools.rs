@@ -3,9 +3,13 @@
 
 mod analyze_csv;
 mod describe_csv;
+mod diff_csv;
 mod frequency_csv;
 mod group_csv;
+mod handoff_csv;
+mod join_csv;
 mod query_rows;
+mod validate_csv;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,9 +20,13 @@ use crate::backend::{Backend, Error, Observer};
 
 pub(crate) use analyze_csv::analyze_csv;
 pub(crate) use describe_csv::describe_csv;
+pub(crate) use diff_csv::diff_csv;
 pub(crate) use frequency_csv::frequency_csv;
 pub(crate) use group_csv::group_csv;
+pub(crate) use handoff_csv::handoff_csv;
+pub(crate) use join_csv::join_csv;
 pub(crate) use query_rows::query_rows;
+pub(crate) use validate_csv::validate_csv;
 
 /// Reads files on a thread of its own, telling the client how far it is.
 async fn reading<T: Send + 'static>(

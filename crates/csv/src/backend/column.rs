@@ -26,6 +26,8 @@ pub(super) struct Column {
     null_tokens: Vec<TokenCount>,
     nan: u64,
     infinite: u64,
+    /// How NaN and infinity are written.
+    non_finite_words: Vec<String>,
     /// Numbers with spaces around them.
     spaced: u64,
     text_because: Option<CounterExample>,
@@ -161,6 +163,19 @@ impl Column {
         self.text_because.as_ref()
     }
 
+    /// The most decimals of a number.
+    pub(super) fn max_scale(&self) -> u32 {
+        self.scales.checked_ilog2().unwrap_or(0)
+    }
+
+    /// Words that have no value in a numeric column, as they are written.
+    pub(super) fn null_words(&self) -> Vec<String> {
+        let told = self.rules.iter().flat_map(|rules| rules.null_tokens.iter().cloned());
+        let found = self.null_tokens.iter().map(|seen| seen.token.clone());
+        let non_finite = self.non_finite_words.iter().cloned();
+        told.chain(found).chain(non_finite).collect()
+    }
+
     /// How the cells of a column of dates are written.
     pub(super) fn date_format(&self) -> Option<DateFormat> {
         let told = self.rules.as_ref().and_then(|rules| rules.dates);
@@ -249,11 +264,8 @@ impl Column {
         } else if is_null_token(word) {
             self.count_null_token(word);
             Class::NullToken
-        } else if is_nan(word) {
-            self.nan += 1;
-            Class::NonFinite
-        } else if is_infinite(word) {
-            self.infinite += 1;
+        } else if is_nan(word) || is_infinite(word) {
+            self.count_non_finite(word);
             Class::NonFinite
         } else if let Some(number) = self.decide_mark(word, line) {
             self.note_number(number)
@@ -313,6 +325,15 @@ impl Column {
         self.dates.narrow(word, line);
         self.has_other_than_boolean |= self.numbers > 0 || !is_boolean_word(word);
         self.kind = ColumnType::Text;
+    }
+
+    fn count_non_finite(&mut self, word: &[u8]) {
+        let count = if is_nan(word) { &mut self.nan } else { &mut self.infinite };
+        *count += 1;
+        let text = source::decode(word);
+        if !self.non_finite_words.contains(&text) {
+            self.non_finite_words.push(text);
+        }
     }
 
     fn count_null_token(&mut self, word: &[u8]) {

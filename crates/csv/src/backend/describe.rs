@@ -1,15 +1,12 @@
 //! What a file is: its dialect with the evidence, what each column holds, and what is odd.
 
-use std::collections::HashSet;
-use std::hash::BuildHasher;
-
-use foldhash::quality::RandomState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::column::Column;
 use super::dialect::delimiter_name;
-use super::oddities::{Oddities, Rows, is_zero};
+use super::duplicates::Duplicates;
+use super::oddities::{Oddities, is_zero};
 use super::reader::{TableFile, TableReader};
 use super::records::LineEnds;
 use super::report::{ColumnType, CounterExample, Hint, Operation, TokenCount, Value};
@@ -143,7 +140,7 @@ pub(super) fn describe(
         if sample.len() < request.sample_rows {
             sample.push(shown_row(table, request.first_column));
         }
-        duplicates.look_at(table);
+        duplicates.look_at(table.records.unquoted(), table);
         Ok(true)
     })?;
     scan.table.oddities.duplicate_rows = duplicates.found.take();
@@ -234,38 +231,4 @@ fn dialect(scan: &Scan) -> Dialect {
 fn shown_row(table: &TableReader, first_column: usize) -> Vec<String> {
     let cells = table.records.fields().skip(first_column).take(MAX_COLUMNS);
     cells.map(super::column::shown).collect()
-}
-
-/// Compares rows by 128 bits of hash, so that a row costs the same however wide it is.
-#[derive(Default)]
-struct Duplicates {
-    seen: HashSet<u128, RandomState>,
-    halves: [RandomState; 2],
-    found: Option<Rows>,
-    /// Rows compared before memory ran out.
-    looked_at: Option<u64>,
-}
-
-impl Duplicates {
-    /// A hash, a control byte, and room to grow: 64 MiB at most.
-    const MAX_ROWS: usize = 1_800_000;
-
-    fn look_at(&mut self, table: &TableReader) {
-        if self.looked_at.is_some() {
-            return;
-        }
-        if self.seen.len() == Self::MAX_ROWS {
-            self.looked_at = Some(table.rows - 1);
-            self.seen = HashSet::default();
-        } else if !self.seen.insert(self.fingerprint(table)) {
-            Rows::note(&mut self.found, || table.records.line());
-        }
-    }
-
-    /// Of all fields of a row and where they end.
-    fn fingerprint(&self, table: &TableReader) -> u128 {
-        let [left, right] = &self.halves;
-        let record = table.records.unquoted();
-        u128::from(left.hash_one(record)) << 64 | u128::from(right.hash_one(record))
-    }
 }

@@ -15,7 +15,7 @@ const DEFAULT_ROWS: usize = 50;
 const DEFAULT_BYTES: usize = 8 << 10;
 pub(crate) const MAX_ROWS: usize = 1000;
 /// For those who ask for a number of rows, which may be wide ones.
-pub(crate) const MAX_BYTES: usize = 256 << 10;
+const MAX_BYTES: usize = 256 << 10;
 
 impl Page {
     pub(super) fn max_rows(self) -> usize {
@@ -25,6 +25,11 @@ impl Page {
     /// Rows that have to be known in order to give this page.
     pub(super) fn end(self) -> usize {
         self.offset.saturating_add(self.max_rows())
+    }
+
+    /// Whether another row could be given, after so many rows and bytes.
+    pub(super) fn has_room(self, rows: usize, bytes: usize) -> bool {
+        rows < self.max_rows() && bytes <= MAX_BYTES
     }
 
     /// The first of `rows`, which starts at the offset, that fit; at least one.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::filter::Filter;
-use super::page::{MAX_BYTES, Page};
+use super::page::Page;
 use super::pick::{Sample, Sorted};
 use super::reader::{TableFile, TableReader};
 use super::source;
@@ -153,8 +153,7 @@ impl Picker {
     fn offer(&mut self, number: u64, table: &TableReader, places: &[usize]) -> Result<(), Error> {
         match self {
             Self::Page(page, rows, bytes) => {
-                let is_wanted = number >= page.offset as u64 && rows.len() < page.max_rows();
-                if is_wanted && *bytes <= MAX_BYTES {
+                if number >= page.offset as u64 && page.has_room(rows.len(), *bytes) {
                     rows.push(found(table, places));
                     *bytes += rows.last().map_or(0, FoundRow::bytes);
                 }

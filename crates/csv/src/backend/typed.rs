@@ -95,7 +95,15 @@ impl Typed {
         undressed.map_or(Cell::Text(word), |found| Cell::Number(found.number))
     }
 
-    fn is_told_null(&self, word: &[u8]) -> bool {
+    /// One cell by itself, whatever its column is.
+    pub(super) fn number(&self, text: &[u8]) -> Option<Number> {
+        number::parse(text, self.mark.byte()).or_else(|| {
+            let reading = self.rules.as_ref()?;
+            Some(notation::read(text, reading, self.mark)?.number)
+        })
+    }
+
+    pub(super) fn is_told_null(&self, word: &[u8]) -> bool {
         let is_word = |token: &String| token.as_bytes() == word;
         self.rules.as_ref().is_some_and(|reading| reading.null_tokens.iter().any(is_word))
     }
