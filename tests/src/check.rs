@@ -12,9 +12,9 @@ use crate::schema::Schemas;
 use crate::transcript::Transcript;
 use crate::transport::{Endpoint, Transport};
 use crate::watch::Watch;
-use crate::web::Ask;
 use crate::web::peer::Site;
 use crate::web::server::HttpServer;
+use crate::web::{Ask, Reply};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -178,6 +178,20 @@ impl<'a> Ctx<'a> {
 
     pub fn transport(&self) -> Transport {
         self.target.endpoint.transport()
+    }
+
+    /// Sends one request of HTTP, as it is, and notes what comes of it.
+    pub(crate) fn http(&self, ask: &Ask) -> Result<Reply, Outcome> {
+        let headers = ask.headers.iter().map(|(name, value)| format!(" {name}: {value};"));
+        self.transcript.note(&format!("{} {}{}", ask.method, ask.url, headers.collect::<String>()));
+        self.transcript.sent(&ask.body);
+        let reply = ask.send()?;
+        self.transcript.note(&format!("{} {}", reply.status(), reply.content_type()));
+        Ok(reply)
+    }
+
+    pub(crate) fn endpoint(&self) -> &'a Endpoint {
+        &self.target.endpoint
     }
 
     /// Whether a server over HTTP has the two paths of 2024-11-05, where that is asked for.

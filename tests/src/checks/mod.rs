@@ -1,6 +1,7 @@
 //! The requirements, by section of the specification. The ids are those of the project's digest
 //! of the specification: `S` a requirement, `M` a line of the error matrix, `P` a probe, `N`
-//! "nothing is lost", `W` the official schemas, `R` a revision claimed.
+//! "nothing is lost", `H` a status or header that all servers over HTTP agree on though no text
+//! demands it, `W` the official schemas, `R` a revision claimed.
 //!
 //! A requirement about every message appears twice where it can also be provoked: once as the
 //! check that provokes it, once as the row of what was watched throughout.
@@ -17,6 +18,13 @@ mod asks;
 mod replays;
 mod notices;
 mod flow;
+mod http;
+mod http_raw;
+mod http_sessions;
+mod http_streams;
+mod http_pair;
+mod http_modern;
+mod http_headers;
 
 use crate::case;
 use crate::check::{Check, Ctx, Level, Outcome, Run, Verdict, fail, skip};
@@ -43,6 +51,12 @@ pub(crate) fn all() -> Result<impl Iterator<Item = Check>> {
         asks::CHECKS,
         replays::CHECKS,
         notices::CHECKS,
+        http::CHECKS,
+        http_sessions::CHECKS,
+        http_streams::CHECKS,
+        http_pair::CHECKS,
+        http_modern::CHECKS,
+        http_headers::CHECKS,
     ];
     let active = sections.into_iter().flatten().copied();
     Ok(active.chain(case::checks()?).chain(flow::CHECKS.iter().copied()))

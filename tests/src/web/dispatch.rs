@@ -27,6 +27,8 @@ const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 /// More messages in one piece than this are sent at the same time.
 const MOST_IN_ORDER: usize = 256;
 const LANES: usize = 32;
+/// What takes longer to send than to serve.
+const LONG_BYTES: usize = 1 << 20;
 /// How often a client comes back for a stream that breaks off.
 const MOST_RETURNS: usize = 50;
 const RETURN_AFTER_MS: u64 = 1_000;
@@ -172,6 +174,7 @@ impl Post {
         match &self.sent {
             Sent::Request { method, .. } if method == "initialize" => HEAD_PATIENCE,
             Sent::Other => HEAD_PATIENCE,
+            _ if self.line.len() > LONG_BYTES => HEAD_PATIENCE,
             _ => ORDER_PATIENCE,
         }
     }

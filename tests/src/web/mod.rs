@@ -5,7 +5,7 @@ pub mod events;
 pub mod peer;
 pub mod server;
 mod dispatch;
-mod routing;
+pub(crate) mod routing;
 
 use crate::check::{Outcome, fail};
 use events::{Event, Parser};
