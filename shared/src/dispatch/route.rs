@@ -13,7 +13,7 @@ use crate::ask::replay::{KeptArguments, Replay, digest_of_arguments};
 use crate::call::{Asks, Beginning, Call, Kind, Origin};
 use crate::error::{Error, ToolError};
 use crate::params::{self, Meta, Params};
-use crate::registry::{BoxFuture, List, Prompt, Strings};
+use crate::registry::{BoxFuture, List, Prompt};
 use crate::tool::Reply;
 use crate::validate::shortened;
 
