@@ -17,6 +17,8 @@ mod copied;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
+mod oauth;
+#[cfg(test)]
 mod stdout;
 #[cfg(test)]
 mod replicas;

@@ -19,7 +19,7 @@ use crate::principal::Principal;
 const KEPT: Duration = Duration::from_secs(600);
 
 /// A token with an unknown key may be the first after a rotation, or be made to keep us busy.
-const LEAST_PAUSE: Duration = Duration::from_secs(10);
+const LEAST_PAUSE: Duration = Duration::from_secs(5);
 
 /// How far clocks may be apart.
 const SKEW_SECS: u64 = 60;
