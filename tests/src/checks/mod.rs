@@ -14,7 +14,9 @@ mod tools;
 mod resources;
 mod misc;
 mod asks;
+mod questions;
 mod replays;
+mod rounds;
 mod notices;
 mod flow;
 
@@ -41,7 +43,9 @@ pub(crate) fn all() -> Result<impl Iterator<Item = Check>> {
         resources::CHECKS,
         misc::CHECKS,
         asks::CHECKS,
+        questions::CHECKS,
         replays::CHECKS,
+        rounds::CHECKS,
         notices::CHECKS,
     ];
     let active = sections.into_iter().flatten().copied();

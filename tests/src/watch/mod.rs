@@ -37,6 +37,8 @@ pub struct Watch {
     session_level: Option<usize>,
     discovered_capabilities: Option<Value>,
     sent_unreadable: bool,
+    /// The ids of pages the client was asked to open.
+    elicitations: HashSet<String>,
 }
 
 /// One request of ours.
@@ -78,6 +80,7 @@ impl Watch {
             session_level: None,
             discovered_capabilities: None,
             sent_unreadable: false,
+            elicitations: HashSet::new(),
         }
     }
 
