@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use crate::answer::Outcome;
 use crate::ask::{AskError, Question};
@@ -26,6 +27,9 @@ use crate::seal::random_token;
 
 /// How often a client may ask for a task without being a nuisance.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// A result that came at the last moment can still be asked for this long.
+const GRACE: Duration = Duration::from_secs(60);
 
 /// Whose a task is: the principal's, and where there is none, the session's. In 2026-07-28
 /// without a principal, it is whoever's knows the id, which nobody can guess.
@@ -87,6 +91,7 @@ pub(crate) struct Task {
     pub(crate) created_at: SystemTime,
     pub(crate) ttl: Duration,
     owner: Owner,
+    begun: Instant,
     call: Weak<Call>,
     state: Mutex<State>,
     /// Woken at each change.
@@ -98,6 +103,8 @@ struct State {
     status: Status,
     message: Option<String>,
     updated_at: SystemTime,
+    /// When it was over.
+    ended: Option<Instant>,
     outcome: Option<Arc<Outcome>>,
     /// Out, by key.
     questions: BTreeMap<String, Asked>,
@@ -179,6 +186,7 @@ impl Task {
         state.updated_at = SystemTime::now();
         if status.is_terminal() {
             state.questions.clear();
+            state.ended = Some(Instant::now());
         }
         self.changed.notify_waiters();
     }
@@ -248,8 +256,9 @@ impl Task {
         }
     }
 
-    fn is_over_at(&self, now: SystemTime) -> bool {
-        now.duration_since(self.created_at).is_ok_and(|age| age > self.ttl)
+    fn may_be_forgotten(&self) -> bool {
+        let is_old = lock(&self.state).ended.is_some_and(|ended| ended.elapsed() > GRACE);
+        is_old && self.begun.elapsed() > self.ttl
     }
 }
 
@@ -281,11 +290,13 @@ impl Tasks {
             created_at: now,
             ttl: plan.ttl.map_or(longest, |ttl| ttl.min(longest)),
             owner: plan.owner.clone(),
+            begun: Instant::now(),
             call: Arc::downgrade(call),
             state: Mutex::new(State {
                 status: Status::Working,
                 message: None,
                 updated_at: now,
+                ended: None,
                 outcome: None,
                 questions: BTreeMap::new(),
                 last_question: 0,
@@ -295,15 +306,14 @@ impl Tasks {
             changed: Notify::new(),
         });
         let mut table = lock(&self.table);
-        forget_old(&mut table, now);
-        if table.len() >= max {
-            // Whoever has not asked for a result by now will rather miss it than a new client.
-            let over = table.iter().position(|task| lock(&task.state).status.is_terminal());
-            let over = over.ok_or(Error::Refused("Too many tasks; wait for some to end"))?;
-            table.remove(over);
-        }
+        make_room(&mut table, max)?;
         table.push(Arc::clone(&task));
         Ok(task)
+    }
+
+    /// Whether one more can be created.
+    pub(crate) fn has_room(&self, max: usize) -> bool {
+        make_room(&mut lock(&self.table), max).is_ok()
     }
 
     /// What has to be stopped when the task is cancelled.
@@ -318,7 +328,7 @@ impl Tasks {
 
     pub(crate) fn find(&self, id: &str, owner: &Owner) -> Result<Arc<Task>, Error> {
         let mut table = lock(&self.table);
-        forget_old(&mut table, SystemTime::now());
+        forget_old(&mut table);
         let found = table.iter().find(|task| task.id == id && task.owner == *owner);
         found.cloned().ok_or_else(|| Error::invalid_params("There is no such task"))
     }
@@ -326,7 +336,7 @@ impl Tasks {
     /// The tasks of one owner, oldest first.
     pub(crate) fn of(&self, owner: &Owner) -> Vec<Arc<Task>> {
         let mut table = lock(&self.table);
-        forget_old(&mut table, SystemTime::now());
+        forget_old(&mut table);
         table.iter().filter(|task| task.owner == *owner).cloned().collect()
     }
 
@@ -345,12 +355,18 @@ impl Tasks {
     }
 }
 
-fn forget_old(table: &mut Vec<Arc<Task>>, now: SystemTime) {
-    table.retain(|task| {
-        let is_over = task.is_over_at(now);
-        if is_over {
-            task.cancel();
-        }
-        !is_over
-    });
+/// Whoever has not asked for a result by now will rather miss it than a new client its task.
+fn make_room(table: &mut Vec<Arc<Task>>, max: usize) -> Result<(), Error> {
+    forget_old(table);
+    if table.len() >= max {
+        let over = table.iter().position(|task| lock(&task.state).status.is_terminal());
+        let over = over.ok_or(Error::Refused("Too many tasks; wait for some to end"))?;
+        table.remove(over);
+    }
+    Ok(())
+}
+
+/// A task that runs is never forgotten: it ends in time by itself.
+fn forget_old(table: &mut Vec<Arc<Task>>) {
+    table.retain(|task| !task.may_be_forgotten());
 }

@@ -113,6 +113,13 @@ impl Reply {
         self.content.push(content);
         self
     }
+
+    /// The same answer as a failed call, where a [`ToolError`] has no room for what there is to
+    /// say: `isError` is set.
+    pub fn failed(mut self) -> Self {
+        self.is_error = true;
+        self
+    }
 }
 
 impl From<Vec<Content>> for Reply {

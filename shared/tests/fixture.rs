@@ -188,7 +188,7 @@ async fn tree(_: Context<Shared>, input: Tree) -> ToolResult<Expression> {
     Ok(input.expression)
 }
 
-struct Dropped(Shared);
+pub(crate) struct Dropped(pub(crate) Shared);
 
 impl Drop for Dropped {
     fn drop(&mut self) {

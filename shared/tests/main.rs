@@ -18,6 +18,7 @@ mod replays;
 mod limits;
 mod lists;
 mod subscriptions;
+mod tasks;
 mod lifecycle;
 mod lines;
 mod hostile;

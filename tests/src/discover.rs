@@ -4,14 +4,11 @@
 //! allows the others too. Arguments are made up from the schema; a call becomes part of the profile
 //! only if it succeeds now, so that a later failure is the server's and not that of a bad guess.
 
+use crate::check::Ctx;
 use crate::client::Client;
-use crate::findings::Findings;
-use crate::peer::Peer;
 use crate::profile::{Profile, PromptCall, RefusedCall, ToolCall};
 use crate::revision;
 use crate::run::Target;
-use crate::transcript::Transcript;
-use crate::watch::Watch;
 use serde_json::{Map, Value, json};
 
 /// Tools, resources and prompts tried before giving up on one that works.
@@ -37,9 +34,8 @@ pub fn profile(target: &Target, allow_calls: bool) -> Profile {
 /// A connection in the newest revision the server serves.
 fn connect(target: &Target) -> Option<Client> {
     revision::ALL.iter().rev().find_map(|&revision| {
-        let peer = Peer::spawn(&target.command, Transcript::default()).ok()?;
-        let watch = Watch::new(revision, Findings::default(), None);
-        let mut client = Client::new(peer, watch, revision);
+        let ctx = Ctx::new(target, revision, None);
+        let mut client = ctx.unopened().ok()?;
         client.open().is_ok().then_some(client)
     })
 }

@@ -28,6 +28,8 @@ pub struct Profile {
     pub slow_call: Option<ToolCall>,
     /// A call that runs for minutes unless it is cancelled.
     pub endless_call: Option<ToolCall>,
+    /// A call with an argument that its tool wants repeated in a header (`x-mcp-header`).
+    pub header_call: Option<ToolCall>,
     /// The level at which the slow call logs, if it does.
     pub log_level: Option<String>,
     /// The uri of a resource that can be read.

@@ -1,28 +1,44 @@
 //! `cargo xtask conformance`: the front end of the conformance engine in `tests/`. It checks our
-//! own servers by name, or any program that speaks the protocol on its standard streams.
+//! own servers by name, or any server: a program that speaks the protocol on its standard streams,
+//! or a URL.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use workspace_tests::discover;
+use workspace_tests::official::Suite;
 use workspace_tests::report::{Report, Row};
 use workspace_tests::revision::{self, Revision};
 use workspace_tests::run::{self, Options, Target};
+use workspace_tests::transport::{self, Endpoint, Transport};
 
 use crate::workspace::{Profile, Server, Workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Servers to check; all when none is named
-    #[arg(conflicts_with = "stdio")]
+    #[arg(conflicts_with = "foreign")]
     names: Vec<String>,
     /// Check any server: the command that starts it, words separated by spaces
-    #[arg(long, value_name = "CMD")]
+    #[arg(long, value_name = "CMD", group = "foreign")]
     stdio: Option<String>,
-    /// With --stdio: call any tool that answers, not only those that say they just read
-    #[arg(long, requires = "stdio")]
+    /// Check any server that runs already: the URL of its endpoint, such as
+    /// http://127.0.0.1:8080/mcp
+    #[arg(long, value_name = "URL", group = "foreign")]
+    url: Option<String>,
+    /// With --stdio or --url: call any tool that answers, not only those that say they just read
+    #[arg(long, requires = "foreign")]
     allow_calls: bool,
+    /// Run only the official suite, on the server that shows everything
+    #[arg(long, conflicts_with_all = ["foreign", "no_official", "revisions"])]
+    official: bool,
+    /// Leave out the official suite, which needs Node and npm
+    #[arg(long)]
+    no_official: bool,
+    /// How our own servers are reached
+    #[arg(long, value_enum, default_value_t = Over::Both, conflicts_with = "foreign")]
+    transport: Over,
     /// Only this revision; may be repeated
     #[arg(long = "revision", value_name = "DATE", value_parser = parse_revision)]
     revisions: Vec<Revision>,
@@ -37,14 +53,39 @@ pub(crate) struct Args {
     junit: Option<PathBuf>,
 }
 
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Over {
+    Stdio,
+    Http,
+    Both,
+}
+
+impl Over {
+    fn transports(self) -> &'static [Transport] {
+        match self {
+            Over::Stdio => &[Transport::Stdio],
+            Over::Http => &[Transport::Http],
+            Over::Both => transport::ALL,
+        }
+    }
+}
+
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    let targets = match &args.stdio {
-        Some(command) => vec![foreign(command, args.allow_calls)?],
-        None => ours(workspace, &args.names)?,
+    let targets = match (&args.stdio, &args.url) {
+        (Some(command), _) => vec![foreign_command(command, args.allow_calls)?],
+        (None, Some(url)) => vec![foreign_url(url, args.allow_calls)?],
+        (None, None) if args.official => Vec::new(),
+        (None, None) => ours(workspace, &args.names, args.transport)?,
     };
+    let is_foreign = args.stdio.is_some() || args.url.is_some();
+    let is_all = !is_foreign && args.names.is_empty() && args.revisions.is_empty();
+    let with_official = args.official || is_all && !args.no_official;
     let revisions = args.revisions.clone();
     let options = Options { revisions, schema_dir: args.schema_dir.clone(), ..Options::default() };
-    let report = check(&targets, &options)?;
+    let mut report = check(&targets, &options)?;
+    if with_official {
+        report.rows.extend(official(workspace)?);
+    }
     if let Some(path) = &args.json {
         write(path, &format!("{:#}\n", report.json()))?;
     }
@@ -55,17 +96,17 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Every server in every revision, as `cargo xtask test` and CI do.
+/// Every server in every revision over both transports, as `cargo xtask test` and CI do.
 pub(crate) fn run_all(workspace: &Workspace, schema_dir: Option<PathBuf>) -> Result<()> {
-    let targets = ours(workspace, &[])?;
-    let report = check(&targets, &Options { schema_dir, ..Options::default() })?;
+    let targets = ours(workspace, &[], Over::Both)?;
+    let mut report = check(&targets, &Options { schema_dir, ..Options::default() })?;
+    report.rows.extend(official(workspace)?);
     ensure!(report.passed(), "a requirement does not hold");
     Ok(())
 }
 
 /// One report over all targets; each target's own is printed when it is complete.
 fn check(targets: &[Target], options: &Options) -> Result<Report> {
-    ensure!(!targets.is_empty(), "no server to check");
     let mut all = Vec::new();
     for target in targets {
         let mut progress = Progress::start(&target.name);
@@ -78,27 +119,53 @@ fn check(targets: &[Target], options: &Options) -> Result<Report> {
     Ok(Report { server: names.join(", "), rows: all })
 }
 
-fn ours(workspace: &Workspace, names: &[String]) -> Result<Vec<Target>> {
+/// The official suite, on the one server that has its fixtures.
+fn official(workspace: &Workspace) -> Result<Vec<Row>> {
+    let servers = workspace.select(&["everything".to_owned()])?;
+    workspace.build(&servers, Profile::Debug)?;
+    let mut rows = Vec::new();
+    for server in &servers {
+        let suite = Suite::install(&workspace.target_dir.join("official-suite"));
+        let suite = suite.context("the official suite was not run; --no-official leaves it out")?;
+        rows.extend(suite.run(&server.name, &workspace.binary(server, Profile::Debug))?);
+    }
+    println!("{}", Report { server: "the official suite".to_owned(), rows: rows.clone() }.table());
+    Ok(rows)
+}
+
+fn ours(workspace: &Workspace, names: &[String], over: Over) -> Result<Vec<Target>> {
     let servers = workspace.select(names)?;
     workspace.build(&servers, Profile::Debug)?;
-    servers.iter().map(|server| own_target(workspace, server)).collect()
+    let targets = servers.iter().flat_map(|server| {
+        over.transports().iter().map(|transport| own_target(workspace, server, *transport))
+    });
+    targets.collect()
 }
 
 /// How to start a server and what to call on it stand in its profile, so every server has one.
-fn own_target(workspace: &Workspace, server: &Server) -> Result<Target> {
+fn own_target(workspace: &Workspace, server: &Server, transport: Transport) -> Result<Target> {
     let folder = server.folder.file_name().unwrap_or_default().to_string_lossy();
-    Target::in_workspace(&folder, &workspace.binary(server, Profile::Debug))
+    Target::in_workspace(&folder, &workspace.binary(server, Profile::Debug), transport)
+}
+
+fn foreign_command(command: &str, allow_calls: bool) -> Result<Target> {
+    let command: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+    let Some(program) = command.first() else { bail!("--stdio needs a command") };
+    let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(foreign(name, Endpoint::Stdio(command), allow_calls))
+}
+
+fn foreign_url(url: &str, allow_calls: bool) -> Result<Target> {
+    ensure!(url.starts_with("http://"), "--url needs a URL that begins with http://");
+    Ok(foreign(url.to_owned(), Endpoint::Url(url.to_owned()), allow_calls))
 }
 
 /// A server nothing is known of but what it says of itself. What that does not tell, the checks
 /// that need it skip.
-fn foreign(command: &str, allow_calls: bool) -> Result<Target> {
-    let command: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
-    let Some(program) = command.first() else { bail!("--stdio needs a command") };
-    let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut target = Target { name, command, profile: None };
+fn foreign(name: String, endpoint: Endpoint, allow_calls: bool) -> Target {
+    let mut target = Target { name, endpoint, profile: None };
     target.profile = Some(discover::profile(&target, allow_calls));
-    Ok(target)
+    target
 }
 
 fn parse_revision(date: &str) -> Result<Revision, String> {

@@ -26,5 +26,13 @@ fn server(config: Config) -> anyhow::Result<Server<Backend>> {
     let backend = Backend::open(&config.dirs)?;
     Ok(Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
         .title("CSV analysis")
-        .tool("analyze_csv", READ_ONLY.title("Analyze a CSV file"), tools::analyze_csv))
+        .tool("describe_csv", READ_ONLY.title("Describe a CSV file"), tools::describe_csv)
+        .tool("analyze_csv", READ_ONLY.title("Analyze a CSV file"), tools::analyze_csv)
+        .tool("group_csv", READ_ONLY.title("Aggregate groups of rows"), tools::group_csv)
+        .tool("frequency_csv", READ_ONLY.title("Count values"), tools::frequency_csv)
+        .tool("query_rows", READ_ONLY.title("Show rows"), tools::query_rows)
+        .tool("validate_csv", READ_ONLY.title("Check rows against a schema"), tools::validate_csv)
+        .tool("join_csv", READ_ONLY.title("Join two files"), tools::join_csv)
+        .tool("diff_csv", READ_ONLY.title("Compare two files"), tools::diff_csv)
+        .tool("handoff_csv", READ_ONLY.title("Load into a database"), tools::handoff_csv))
 }

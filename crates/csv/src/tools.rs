@@ -1,51 +1,62 @@
-//! What the model can call. A tool is an input struct, an output struct and a function; the doc
-//! comments are all the description there is.
+//! What the model can call, one file for each tool. A tool is an input struct, an output struct and
+//! a function; the doc comments are all the description there is.
+
+mod analyze_csv;
+mod describe_csv;
+mod diff_csv;
+mod frequency_csv;
+mod group_csv;
+mod handoff_csv;
+mod join_csv;
+mod query_rows;
+mod validate_csv;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use mcp::{Context, ToolError, ToolResult};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use crate::backend::{Analysis, Analyze, Backend, Error, Observer, Operation};
+use crate::backend::{Backend, Error, Observer};
 
-/// Compute exact sums, averages, counts and more over the columns of a CSV file, reading all of it
-/// once. Every number says whether it is exact. Delimiter, header, encoding and column types are
-/// found out from the whole file and reported with their evidence.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AnalyzeCsv {
-    /// Path of the file, relative to a served directory.
-    filepath: String,
-    /// What to compute for each column.
-    #[schemars(length(min = 1))]
-    operations: Vec<Operation>,
-    /// Only these columns: names from the header, or `#3` for the third. All if left out.
-    #[serde(default)]
-    columns: Option<Vec<String>>,
-}
+pub(crate) use analyze_csv::analyze_csv;
+pub(crate) use describe_csv::describe_csv;
+pub(crate) use diff_csv::diff_csv;
+pub(crate) use frequency_csv::frequency_csv;
+pub(crate) use group_csv::group_csv;
+pub(crate) use handoff_csv::handoff_csv;
+pub(crate) use join_csv::join_csv;
+pub(crate) use query_rows::query_rows;
+pub(crate) use validate_csv::validate_csv;
 
-pub(crate) async fn analyze_csv(cx: Context<Backend>, input: AnalyzeCsv) -> ToolResult<Analysis> {
-    let AnalyzeCsv { filepath, operations, columns } = input;
-    if operations.is_empty() {
-        return Err(ToolError::new(
-            "`operations` is empty. Name at least one, for example \"sum\".",
-        ));
-    }
-    let request = Analyze { filepath, operations, columns };
+/// Reads files on a thread of its own, telling the client how far it is.
+async fn reading<T: Send + 'static>(
+    cx: &Context<Backend>,
+    deadline_ms: Option<u64>,
+    work: impl FnOnce(&Backend, &Watch) -> Result<T, Error> + Send + 'static,
+) -> ToolResult<T> {
     let backend = Arc::clone(&cx.state);
-    let observer = cx.clone();
-    Ok(cx.blocking(move || backend.analyze(&request, &observer)).await?)
+    let deadline = deadline_ms.and_then(|ms| Instant::now().checked_add(Duration::from_millis(ms)));
+    let watch = Watch { cx: cx.clone(), deadline };
+    Ok(cx.blocking(move || work(&backend, &watch)).await?)
 }
 
 /// A scan reports to the client that asked for it.
-impl Observer for Context<Backend> {
+struct Watch {
+    cx: Context<Backend>,
+    deadline: Option<Instant>,
+}
+
+impl Observer for Watch {
     fn progress(&self, bytes_done: u64, bytes_total: u64, rows: u64) {
-        Context::progress(self, bytes_done, Some(bytes_total), &format!("{rows} rows"));
+        self.cx.progress(bytes_done, Some(bytes_total), &format!("{rows} rows"));
     }
 
     fn cancelled(&self) -> bool {
-        self.is_cancelled()
+        self.cx.is_cancelled()
+    }
+
+    fn out_of_time(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 

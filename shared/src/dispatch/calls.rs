@@ -79,8 +79,14 @@ impl Calls {
             return self.answer(&id, &call, &reply_to, &Err(Error::Refused(busy)));
         }
         let begins = call.task_plan.as_ref().map(|plan| plan.begins);
-        if begins == Some(Begins::AtOnce) {
-            return self.start_task(&id, call, work, &reply_to);
+        let has_room = || self.registry.tasks.has_room(self.registry.limits.max_tasks);
+        match begins {
+            Some(Begins::AtOnce) => return self.start_task(&id, call, work, &reply_to),
+            Some(Begins::Always) if !has_room() => {
+                let full = Err(Error::Refused("Too many tasks; wait for some to end"));
+                return self.answer(&id, &call, &reply_to, &full);
+            }
+            _ => {}
         }
         let mut context = Context::from_waker(Waker::noop());
         if let Poll::Ready(outcome) = poll_call(&call, &mut work, &mut context) {
@@ -89,7 +95,7 @@ impl Calls {
             }
             return self.answer(&id, &call, &reply_to, &outcome);
         }
-        if begins.is_some() {
+        if begins.is_some() && has_room() {
             return self.start_task(&id, call, work, &reply_to);
         }
         let mut table = self.lock();

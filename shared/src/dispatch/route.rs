@@ -13,7 +13,7 @@ use crate::ask::replay::{KeptArguments, Replay, digest_of_arguments};
 use crate::call::{Asks, Beginning, Call, Kind, Origin};
 use crate::error::{Error, ToolError};
 use crate::params::{self, Meta, Params};
-use crate::registry::{BoxFuture, List, Prompt, Strings};
+use crate::registry::{BoxFuture, List, Prompt};
 use crate::tool::Reply;
 use crate::validate::shortened;
 
@@ -160,11 +160,18 @@ fn get_prompt(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result<Ro
     }))
 }
 
-fn all_given(prompt: &Prompt, arguments: &Strings) -> Result<(), Error> {
-    let is_given = |wanted: &str| arguments.iter().any(|(name, _)| name == wanted);
+/// Every argument that is required is given, and none that the prompt does not know.
+fn all_given(prompt: &Prompt, given: &[(String, String)]) -> Result<(), Error> {
+    let is_given = |wanted: &str| given.iter().any(|(name, _)| name == wanted);
     let mut required = prompt.arguments.iter().filter(|argument| argument.required);
-    match required.find(|argument| !is_given(&argument.name)) {
-        Some(missing) => Err(Error::invalid_params(format!("Missing argument `{}`", missing.name))),
+    if let Some(missing) = required.find(|argument| !is_given(&argument.name)) {
+        return Err(Error::invalid_params(format!("Missing argument `{}`", missing.name)));
+    }
+    let is_known = |name: &str| prompt.arguments.iter().any(|argument| argument.name == name);
+    match given.iter().find(|(name, _)| !is_known(name)) {
+        Some((name, _)) => {
+            Err(Error::invalid_params(format!("The prompt has no argument `{name}`")))
+        }
         None => Ok(()),
     }
 }

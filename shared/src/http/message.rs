@@ -27,6 +27,9 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const PARAMETER: &str = "mcp-param-";
 
+/// Some clients begin a text so.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 pub(super) async fn post(
     front: &Arc<Front>,
     request: Request<Incoming>,
@@ -44,19 +47,19 @@ pub(super) async fn post(
     }
 }
 
-/// A request says which era it is of in its body; where the body cannot, its headers do.
+/// A request says which era it is of in its body; where the body does not, its headers do.
 fn is_stateless(line: &Line<'_>, headers: &RoutingHeaders<'_>, has_session: bool) -> bool {
-    let stateful = |version: &str| Revision::parse(version).is_some_and(|r| !r.is_stateless());
-    match headers.version {
-        Some(version) => !stateful(version),
-        None if has_session => false,
-        None => match line {
-            Line::Single(Ok(Message::Request { params, .. })) => Params::read(*params)
-                .and_then(|params| params.meta())
-                .is_ok_and(|meta| meta.claims_stateless()),
-            _ => false,
-        },
-    }
+    let claims = match line {
+        Line::Single(Ok(Message::Request { params, .. })) => Params::read(*params)
+            .and_then(|params| params.meta())
+            .is_ok_and(|meta| meta.claims_stateless()),
+        _ => false,
+    };
+    // A header that names no revision is refused by whom the session, or its absence, leads to.
+    claims
+        || headers.version.is_some_and(|version| {
+            Revision::parse(version).map_or(!has_session, Revision::is_stateless)
+        })
 }
 
 /// Requests are JSON; answers may be JSON or events, and the client takes both.
@@ -98,9 +101,7 @@ pub(super) async fn read(front: &Front, mut body: Incoming) -> Result<Bytes, Ref
     let max_bytes = front.registry.limits.max_message_bytes;
     let too_long =
         || reply::refuse(413, format!("The message is longer than the limit of {max_bytes} bytes"));
-    if body.size_hint().lower() > max_bytes as u64 {
-        return Err(too_long());
-    }
+    let mut is_too_long = body.size_hint().lower() > max_bytes as u64;
     let collect = async {
         let mut first = Bytes::new();
         let mut rest = Vec::new();
@@ -109,6 +110,10 @@ pub(super) async fn read(front: &Front, mut body: Incoming) -> Result<Bytes, Ref
             let Ok(data) = frame.into_data() else {
                 continue;
             };
+            // It is read past: who is cut off while sending does not read why.
+            if is_too_long {
+                continue;
+            }
             if first.is_empty() {
                 first = data;
                 continue;
@@ -117,12 +122,17 @@ pub(super) async fn read(front: &Front, mut body: Incoming) -> Result<Bytes, Ref
                 rest.extend_from_slice(&first);
             }
             if rest.len() + data.len() > max_bytes {
-                return Err(too_long());
+                (is_too_long, rest) = (true, Vec::new());
+                continue;
             }
             rest.extend_from_slice(&data);
         }
         let whole = if rest.is_empty() { first } else { rest.into() };
-        if whole.len() > max_bytes { Err(too_long()) } else { Ok(whole) }
+        if is_too_long || whole.len() > max_bytes {
+            return Err(too_long());
+        }
+        let marked = whole.starts_with(BYTE_ORDER_MARK);
+        Ok(if marked { whole.slice(BYTE_ORDER_MARK.len()..) } else { whole })
     };
     match tokio::time::timeout(BODY_PATIENCE, collect).await {
         Ok(collected) => collected,

@@ -5,16 +5,22 @@ use crate::checks::{must, observed, should};
 use crate::client::is_answer;
 use crate::profile::told;
 use crate::revision::{ALL, MODERN};
+use crate::transport::Transport;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 pub(super) const CHECKS: &[Check] = &[
-    observed(Level::Must, "S-070", ALL, "One message fills one line."),
-    observed(Level::Must, "S-071", ALL, "stdout carries nothing but messages."),
-    must("S-072", MODERN, "After a cancellation nothing more is sent for that id.", falls_silent),
-    observed(Level::Must, "S-073", MODERN, "The server cancels nothing but listen streams."),
-    should("S-075", ALL, "The server exits promptly when stdin closes.", exits_at_eof),
-    should("S-075", ALL, "The server exits with status 0 when stdin closes.", exits_cleanly),
+    observed(Level::Must, "S-070", ALL, "One message fills one line.").over(Transport::Stdio),
+    observed(Level::Must, "S-071", ALL, "stdout carries nothing but messages.")
+        .over(Transport::Stdio),
+    must("S-072", MODERN, "After a cancellation nothing more is sent for that id.", falls_silent)
+        .over(Transport::Stdio),
+    observed(Level::Must, "S-073", MODERN, "The server cancels nothing but listen streams.")
+        .over(Transport::Stdio),
+    should("S-075", ALL, "The server exits promptly when stdin closes.", exits_at_eof)
+        .over(Transport::Stdio),
+    should("S-075", ALL, "The server exits with status 0 when stdin closes.", exits_cleanly)
+        .over(Transport::Stdio),
 ];
 
 /// "Promptly" for a process that only has to notice; the slowest interpreters need half a second.

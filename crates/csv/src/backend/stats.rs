@@ -123,6 +123,11 @@ impl Stats {
         self.is_over_budget
     }
 
+    /// Different texts were asked for, and given up.
+    pub(super) fn has_freed_texts(&self) -> bool {
+        self.texts_kept.as_ref().is_some_and(|kept| !kept.can_free())
+    }
+
     fn quantiles(&self, is_numeric: bool) -> Vec<(&'static str, Number)> {
         const RANKS: [(&str, u64); 5] =
             [("p5", 5), ("p25", 25), ("p50", 50), ("p75", 75), ("p95", 95)];

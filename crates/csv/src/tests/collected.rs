@@ -75,6 +75,12 @@ fn beyond_the_memory_an_estimate_is_called_one() {
     let error = distinct["value"].as_f64().unwrap() / f64::from(rows) - 1.0;
     assert!(error.abs() < 0.04, "{distinct}");
     assert_eq!(answer["columns"][0].get("mode"), None);
+    let left_out = "mode is left out, because the different texts did not fit into 64 MiB; ask for fewer columns: column 1";
+    let assumptions = answer["assumptions"].as_array().unwrap();
+    assert!(
+        assumptions.iter().any(|text| text.as_str().unwrap().starts_with(left_out)),
+        "{assumptions:?}"
+    );
     assert_eq!(answer["columns"][1]["sum"]["value"], 720_000_600_000_u64);
 }
 

@@ -1,0 +1,177 @@
+//! Puts new contents under a name so that a crash leaves the old or the new file, never a torn
+//! one: written beside it, flushed, and renamed over it.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::fs::{
+    AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid, XattrFlags, fchmod, fchown, fgetxattr,
+    flistxattr, fsetxattr, fstat, openat, renameat, renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::error::{Error, explain_write};
+use super::etag;
+use super::sandbox::Place;
+
+/// A file that is gone when it is dropped, unless it has been given a name.
+pub(super) struct Temporary<'a> {
+    place: &'a Place,
+    name: String,
+    pub(super) file: File,
+    is_placed: bool,
+}
+
+impl<'a> Temporary<'a> {
+    /// In the directory of `place`, so that a rename is enough to put it there.
+    pub(super) fn beside(place: &'a Place, mode: Mode) -> Result<Self, Errno> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".mcp-{:x}-{number:x}.tmp", std::process::id());
+            match openat(&place.directory, name.as_str(), flags, mode) {
+                Err(Errno::EXIST) => {}
+                opened => {
+                    return Ok(Self { place, name, file: opened?.into(), is_placed: false });
+                }
+            }
+        }
+    }
+
+    /// Gives it the name of the place, where nothing may be yet.
+    pub(super) fn create(mut self) -> io::Result<String> {
+        self.file.sync_all()?;
+        let Place { directory, name, .. } = self.place;
+        renameat_with(directory, self.name.as_str(), directory, name, RenameFlags::NOREPLACE)?;
+        self.is_placed = true;
+        self.settle()
+    }
+
+    /// Gives it the name of the place, whatever has that name now.
+    pub(super) fn replace(mut self) -> io::Result<String> {
+        self.file.sync_all()?;
+        renameat(
+            &self.place.directory,
+            self.name.as_str(),
+            &self.place.directory,
+            &self.place.name,
+        )?;
+        self.is_placed = true;
+        self.settle()
+    }
+
+    fn settle(&self) -> io::Result<String> {
+        self.place.directory.sync_all()?;
+        etag::of_file(&self.file)
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            let _gone = unlinkat(&self.place.directory, self.name.as_str(), AtFlags::empty());
+        }
+    }
+}
+
+/// A new file. Its etag.
+pub(super) fn create(place: &Place, path: &str, bytes: &[u8]) -> Result<String, Error> {
+    let write = || {
+        let mut temporary = Temporary::beside(place, Mode::from_raw_mode(0o666))?;
+        temporary.file.write_all(bytes)?;
+        temporary.create()
+    };
+    write().map_err(|cause| explain_write(cause, path))
+}
+
+/// New contents for `old`, which was opened at `place`. Mode, owner and extended attributes are
+/// kept, and so are hard links. The etag of the result.
+pub(super) fn replace(
+    place: &Place,
+    path: &str,
+    old: &File,
+    bytes: &[u8],
+) -> Result<String, Error> {
+    let before = fstat(old).map_err(|errno| explain_write(errno.into(), path))?;
+    let write = || match like(place, old, &before)? {
+        Some(mut temporary) => {
+            temporary.file.write_all(bytes)?;
+            still_there(place, &before)?;
+            temporary.replace()
+        }
+        None => {
+            still_there(place, &before)?;
+            write_over(place, &before, bytes)
+        }
+    };
+    write().map_err(|cause: io::Error| match Errno::from_io_error(&cause) {
+        Some(Errno::AGAIN) => Error::Moved { path: path.to_owned() },
+        _ => explain_write(cause, path),
+    })
+}
+
+/// A temporary file that could take the place of `old` unnoticed; `None` if none could, because
+/// `old` has other names or an owner we cannot give.
+fn like<'a>(place: &'a Place, old: &File, stat: &Stat) -> io::Result<Option<Temporary<'a>>> {
+    if stat.st_nlink > 1 {
+        return Ok(None);
+    }
+    let temporary = match Temporary::beside(place, Mode::from_raw_mode(0o600)) {
+        // A file may be writable in a directory that is not.
+        Err(Errno::ACCESS | Errno::PERM) => return Ok(None),
+        made => made?,
+    };
+    let made = fstat(&temporary.file)?;
+    if (made.st_uid, made.st_gid) != (stat.st_uid, stat.st_gid) {
+        let owner = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+        if fchown(&temporary.file, Some(owner.0), Some(owner.1)).is_err() {
+            return Ok(None);
+        }
+    }
+    if copy_attributes(old, &temporary.file).is_err() {
+        return Ok(None);
+    }
+    // After the owner: a change of owner takes the set-user-id bit away.
+    fchmod(&temporary.file, Mode::from_raw_mode(stat.st_mode & 0o7777))?;
+    Ok(Some(temporary))
+}
+
+fn copy_attributes(from: impl AsFd, to: impl AsFd) -> Result<(), Errno> {
+    let mut names = vec![0_u8; 64 * 1024];
+    let length = match flistxattr(&from, &mut names[..]) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
+        length => length?,
+    };
+    let names = names.get(..length).unwrap_or_default();
+    let mut value = vec![0_u8; 64 * 1024];
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let length = fgetxattr(&from, name, &mut value[..])?;
+        let value = value.get(..length).unwrap_or_default();
+        fsetxattr(&to, name, value, XattrFlags::empty())?;
+    }
+    Ok(())
+}
+
+/// Fails with `AGAIN` if the name no longer means the file, or the file is not as it was.
+fn still_there(place: &Place, before: &Stat) -> Result<(), Errno> {
+    let now = statat(&place.directory, &place.name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if etag::of_stat(&now) == etag::of_stat(before) { Ok(()) } else { Err(Errno::AGAIN) }
+}
+
+/// Keeps the inode, at the price of not being atomic.
+fn write_over(place: &Place, before: &Stat, bytes: &[u8]) -> io::Result<String> {
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(openat(&place.directory, &place.name, flags, Mode::empty())?);
+    if fstat(&file)?.st_ino != before.st_ino {
+        return Err(Errno::AGAIN.into());
+    }
+    // Not truncated first: until the last moment as much as possible of either is there.
+    file.write_all_at(bytes, 0)?;
+    file.set_len(bytes.len() as u64)?;
+    file.sync_all()?;
+    etag::of_file(&file)
+}
