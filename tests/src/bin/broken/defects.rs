@@ -175,6 +175,12 @@ impl Defect {
                     *sum = json!("many");
                 }
             }
+            "asks-in-lists" if *modern && answers("prompts/list") => {
+                message["result"] = json!({"resultType": "input_required", "requestState": "x"});
+            }
+            "bare-32042" if *method == "tools/call" && message.get("error").is_some() => {
+                message["error"]["code"] = json!(-32042);
+            }
             "wrong-code" if *method == "no/such" => message["error"]["code"] = json!(-32603),
             "untagged-updates" if *modern && *method == "notifications/resources/updated" => {
                 message["params"]["_meta"] = json!({});
