@@ -2,7 +2,8 @@
 //!
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
 //! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace,
-//! `policies` holds each common flag to what it promises.
+//! `policies` holds each common flag to what it promises, `survivors` the command server to its
+//! promise that nothing is left.
 
 #[cfg(test)]
 mod engine;
@@ -22,3 +23,5 @@ mod oauth;
 mod stdout;
 #[cfg(test)]
 mod replicas;
+#[cfg(test)]
+mod survivors;

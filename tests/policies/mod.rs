@@ -1,7 +1,7 @@
 //! The common flags, each over every server: what is over a limit is refused clearly, and the
 //! server goes on. A flag that `--help` names and no row here proves is a failure, too.
 
-mod running;
+pub(crate) mod running;
 mod subject;
 
 use std::collections::BTreeSet;

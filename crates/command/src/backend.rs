@@ -4,7 +4,7 @@
 //! and where), `plan` (a decision and what is run), `job` and `launch` (a call as the server sees
 //! it), `wire` (what is said to the helper); then, within the helper process, `helper`, `stages`,
 //! `confine`, `seccomp` and `tree`; `stream`, `text` and `view` (what was printed), `probe` (the
-//! self-test), `own` (this binary's other parts).
+//! self-test), `own` (this binary's other parts), `record` (the operator's log).
 
 mod errors;
 mod policy;
@@ -15,6 +15,7 @@ mod plan;
 mod guarantees;
 mod job;
 mod jobs;
+mod record;
 mod ends;
 mod launch;
 mod wire;
@@ -55,12 +56,16 @@ use places::{Roots, System};
 use plan::Decider;
 use probe::Proved;
 use programs::Programs;
+use record::Record;
 use wire::{Limits, Task};
 
 /// Of what one process may write into a file.
 const MAX_FILE_BYTES: u64 = 4 << 30;
 /// Of a pipeline.
 const MAX_STAGES: usize = 16;
+
+/// Variables and their values.
+type Env = Vec<(String, String)>;
 
 /// What to do where the kernel cannot confine a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -78,6 +83,7 @@ pub(crate) enum SandboxMode {
 pub(crate) struct Settings {
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) policy: Option<PathBuf>,
+    pub(crate) command_log: Option<PathBuf>,
     pub(crate) also_readable: Vec<PathBuf>,
     pub(crate) path: String,
     pub(crate) sandbox: SandboxMode,
@@ -108,6 +114,7 @@ pub(crate) struct Backend {
     decider: Decider,
     jobs: Jobs,
     secrets: Secrets,
+    record: Option<Arc<Record>>,
     sandbox: SandboxMode,
     proved: OnceCell<Proved>,
     running: Arc<Semaphore>,
@@ -129,10 +136,17 @@ impl Backend {
     pub(crate) fn open(settings: &Settings) -> Result<Self, Error> {
         let roots = Roots::open(&settings.roots)?;
         let policy = Policy::load(settings.policy.as_deref())?;
-        if let Some(path) = &settings.policy
-            && roots.holds(&path.canonicalize().unwrap_or_else(|_| path.clone()))
-        {
-            return Err(Error::PolicyInRoot { path: path.clone() });
+        let record = match &settings.command_log {
+            Some(path) => {
+                let failed = |cause| Error::CommandLog { path: path.clone(), cause };
+                Some(Arc::new(Record::open(path, &policy.digest).map_err(failed)?))
+            }
+            None => None,
+        };
+        for path in settings.policy.iter().chain(&settings.command_log) {
+            if roots.holds(&path.canonicalize().unwrap_or_else(|_| path.clone())) {
+                return Err(Error::OwnFileInRoot { path: path.clone() });
+            }
         }
         tracing::info!("policy {}", policy.digest);
         // What is run must not find this process's environment under its number.
@@ -154,6 +168,7 @@ impl Backend {
             secrets: Secrets::of(std::env::vars_os().filter_map(|(name, value)| {
                 Some((name.into_string().ok()?, value.into_string().ok()?))
             })),
+            record,
             sandbox: settings.sandbox,
             proved,
             running: Arc::new(Semaphore::new(settings.max_running.min(Semaphore::MAX_PERMITS))),
@@ -184,14 +199,12 @@ impl Backend {
 
     /// Starts what is asked for, when it is its turn.
     pub(crate) async fn begin(&self, request: Request) -> Result<Arc<Job>, Error> {
-        if request.commands.is_empty() || request.commands.len() > MAX_STAGES {
-            return Err(Error::PipelineLength { max: MAX_STAGES });
-        }
         let cwd = self.decider.roots.directory(request.cwd.as_deref())?;
-        let env = self.decider.variables(&request.env)?;
-        let decisions = request.commands.iter();
-        let decisions = decisions.map(|(command, args)| self.decider.decide(command, args, &cwd));
-        let decisions = decisions.collect::<Result<Vec<_>, _>>()?;
+        let (decisions, env) = self.decide_all(&request, &cwd).inspect_err(|refusal| {
+            if let Some(record) = &self.record {
+                record.refused(&request.commands, &refusal.to_string());
+            }
+        })?;
         let proved = self.proved().await;
         let permit = self.turn().await?;
         let scratch = tempfile::tempdir()?;
@@ -213,8 +226,21 @@ impl Backend {
         };
         let job = Job::start(start).await?;
         self.jobs.add(&job);
-        job.begun().await;
+        if let Some(record) = &self.record {
+            record.follow(&job, self.guarantees(proved, Some(&job)));
+        }
+        // Nothing may be awaited from here on: a caller that goes away must have the job to stop.
         Ok(job)
+    }
+
+    fn decide_all(&self, request: &Request, cwd: &Path) -> Result<(Vec<Decision>, Env), Error> {
+        if request.commands.is_empty() || request.commands.len() > MAX_STAGES {
+            return Err(Error::PipelineLength { max: MAX_STAGES });
+        }
+        let env = self.decider.variables(&request.env)?;
+        let decide =
+            |(command, args): &(String, Vec<String>)| self.decider.decide(command, args, cwd);
+        Ok((request.commands.iter().map(decide).collect::<Result<_, _>>()?, env))
     }
 
     fn task(

@@ -15,6 +15,9 @@ pub(crate) struct Config {
     /// What may be run; without it, programs that only read
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
+    /// Append a JSON line to this file for each command that is started, refused or has ended
+    #[arg(long, value_name = "FILE")]
+    pub(crate) command_log: Option<PathBuf>,
     /// Directory programs may read beside the roots and the system's own
     #[arg(long, value_name = "DIR")]
     pub(crate) read: Vec<PathBuf>,
@@ -60,6 +63,7 @@ impl Config {
         Settings {
             roots: self.root.clone(),
             policy: self.policy.clone(),
+            command_log: self.command_log.clone(),
             also_readable: self.read.clone(),
             path: self.path.clone(),
             sandbox: self.sandbox,

@@ -40,9 +40,20 @@ pub(super) fn confine(to: &Confinement) -> Confined {
     Confined { files: matches!(files, Ok(true)), system_calls: calls.is_ok(), problem }
 }
 
+/// `false`: a kernel that is too old has done what it can, which is not enough.
 fn limit_files(to: &Confinement) -> Result<bool, RulesetError> {
+    match rules(to, CompatLevel::HardRequirement) {
+        Ok(rules) => Ok(rules.restrict_self()?.ruleset != RulesetStatus::NotEnforced),
+        Err(_) => {
+            rules(to, CompatLevel::BestEffort)?.restrict_self()?;
+            Ok(false)
+        }
+    }
+}
+
+fn rules(to: &Confinement, least: CompatLevel) -> Result<RulesetCreated, RulesetError> {
     let mut rules = Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
+        .set_compatibility(least)
         .handle_access(AccessFs::from_all(FIRST_WITH_TRUNCATE))?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(NEWEST))?
@@ -64,7 +75,7 @@ fn limit_files(to: &Confinement) -> Result<bool, RulesetError> {
             rules = allow(rules, path, access)?;
         }
     }
-    Ok(rules.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
+    Ok(rules)
 }
 
 /// What is not there needs no rule; what is a file takes only the rights a file can have.

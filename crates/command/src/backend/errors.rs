@@ -11,10 +11,12 @@ pub(crate) enum Error {
     Root { path: PathBuf, cause: std::io::Error },
     #[error("--policy {path:?}: {cause}")]
     PolicyFile { path: PathBuf, cause: std::io::Error },
+    #[error("--command-log {path:?}: {cause}")]
+    CommandLog { path: PathBuf, cause: std::io::Error },
     #[error("the policy is wrong: {reason}")]
     Policy { reason: String },
-    #[error("--policy {path:?} is in a root, where what is run could change it")]
-    PolicyInRoot { path: PathBuf },
+    #[error("{path:?} is in a root, where what is run could change it")]
+    OwnFileInRoot { path: PathBuf },
     #[error("--sandbox required, but the self-test could not prove all of it: {proved}")]
     NotProved { proved: String },
 

@@ -45,11 +45,14 @@ impl Part {
 
     /// How to start this binary so that it plays the part.
     pub(super) fn start(self) -> Start {
-        Start {
-            program: std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into()),
-            args: self.arguments(),
-            env: self.environment(),
-        }
+        let itself = PathBuf::from("/proc/self/exe");
+        // The file may have been replaced since, and a helper must be of the same making; only a
+        // confined program has to be named by where it is.
+        let program = match self {
+            Self::Helper => itself,
+            _ => std::env::current_exe().unwrap_or(itself),
+        };
+        Start { program, args: self.arguments(), env: self.environment() }
     }
 
     #[cfg(not(test))]

@@ -98,7 +98,7 @@ async fn those_waiting_for_their_turn_are_bounded() {
 #[tokio::test]
 async fn a_long_call_says_how_far_it_is() {
     let rig = rig(EVERYTHING, &[]).await;
-    let script = "echo one; echo two; sleep 1.5";
+    let script = "echo one; echo two; sleep 2";
     let call = json!({
         "name": "execute_command", "arguments": {"command": "sh", "args": ["-c", script]},
         "_meta": {"progressToken": "p"},

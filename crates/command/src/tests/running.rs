@@ -203,6 +203,31 @@ async fn sixteen_at_a_time_take_no_longer_than_one() {
 }
 
 #[tokio::test]
+async fn what_is_run_and_refused_is_recorded() {
+    let outside = tempfile::tempdir().unwrap();
+    let log = outside.path().join("log.jsonl");
+    let rig = rig("", &["--command-log", log.to_str().unwrap()]).await;
+    rig.execute(json!({"command": "echo", "args": ["hi"]})).await;
+    rig.execute(json!({"command": "find", "args": [".", "-delete"]})).await;
+    let lines = || -> Vec<Value> {
+        let text = std::fs::read_to_string(&log).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    while lines().len() < 3 {
+        tokio::task::yield_now().await;
+    }
+    let event = |name: &str| lines().into_iter().find(|line| line["event"] == name).unwrap();
+    assert_eq!(event("started")["commands"][0]["args"], json!(["hi"]));
+    assert_eq!(event("started")["commands"][0]["rule"], "program.echo");
+    assert!(event("started")["sandbox"]["fs_write"].is_string());
+    assert_eq!(event("ended")["exits"], json!([{"code": 0}]));
+    assert_eq!(event("ended")["stdout_bytes"], 3);
+    assert_eq!(event("refused")["commands"], json!([["find", [".", "-delete"]]]));
+    let told = rig.call("describe_policy", json!({})).await;
+    assert_eq!(event("ended")["policy"], told.structured["digest"]);
+}
+
+#[tokio::test]
 async fn the_same_in_every_revision() {
     for revision in Revision::ALL {
         let rig = super::rig::rig_in(revision).await;

@@ -111,29 +111,3 @@ async fn too_much_memory_is_ended() {
     assert!(answer.is_error);
     assert_eq!(answer.structured["status"], "too_much_memory", "{}", answer.text());
 }
-
-#[tokio::test]
-async fn nothing_is_leaked_by_many_calls() {
-    let rig = rig("", &[]).await;
-    let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
-    let children = || {
-        let lists = std::fs::read_dir("/proc/self/task").unwrap();
-        let lists = lists.map(|task| task.unwrap().path().join("children"));
-        lists
-            .map(|list| std::fs::read_to_string(list).unwrap_or_default().split(' ').count() - 1)
-            .sum::<usize>()
-    };
-    rig.execute(json!({"command": "true"})).await;
-    let before = open();
-    for _ in 0..50 {
-        rig.execute(json!({"command": "true"})).await;
-    }
-    // The last helper may be on its way out.
-    for _ in 0..500 {
-        if open() <= before && children() == 0 {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("{} descriptors, {before} before; {} children", open(), children());
-}

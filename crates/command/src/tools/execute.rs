@@ -11,7 +11,8 @@ use serde::Deserialize;
 use super::report::Report;
 use crate::backend::{Backend, Input, Job, Request};
 
-/// How often the client hears of progress.
+/// When the client first hears of progress, and how often from then on.
+const FIRST_PROGRESS: Duration = Duration::from_millis(200);
 const PROGRESS: Duration = Duration::from_secs(1);
 
 /// Run one program with arguments and return what it printed. There is no shell: no redirections,
@@ -106,6 +107,7 @@ pub(crate) async fn execute_command(
     let job = cx.state.begin(request).await?;
     // Dropped when the client cancels, and with it the program.
     let stop = StopWhenDropped(Some(Arc::clone(&job)));
+    job.begun().await;
     if !input.background {
         let wait = Duration::from_millis(input.yield_ms);
         let _still_running = tokio::time::timeout(wait, watch(&cx, &job)).await;
@@ -119,10 +121,12 @@ pub(crate) async fn execute_command(
 pub(super) async fn watch(cx: &Context<Backend>, job: &Job) {
     let ended = job.ended();
     tokio::pin!(ended);
+    let mut pause = FIRST_PROGRESS;
     loop {
         tokio::select! {
             _ = &mut ended => return,
-            () = tokio::time::sleep(PROGRESS) => {
+            () = tokio::time::sleep(pause) => {
+                pause = PROGRESS;
                 let printed = job.stdout.totals();
                 cx.progress(printed.bytes, None, &cx.state.last_line(&job.stdout));
             }
