@@ -17,6 +17,47 @@ use super::error::{Error, explain_write};
 use super::etag;
 use super::sandbox::Place;
 
+/// New contents for one place, checked and ready.
+pub(super) struct Prepared {
+    pub(super) path: String,
+    pub(super) place: Place,
+    /// What is there now; `None` if nothing is.
+    pub(super) old: Option<File>,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Prepared {
+    /// The etag of the result.
+    pub(super) fn put(&self) -> Result<String, Error> {
+        match &self.old {
+            None => create(&self.place, &self.path, &self.bytes),
+            Some(old) => replace(&self.place, &self.path, old, &self.bytes),
+        }
+    }
+
+    /// Of what is there now.
+    pub(super) fn etag(&self) -> Result<String, Error> {
+        let etag = self.old.as_ref().map_or(Ok(String::new()), etag::of_file);
+        etag.map_err(|cause| explain_write(cause, &self.path))
+    }
+
+    /// The new file beside the old one, flushed, for [`Temporary::swap_in`]. `None` if only
+    /// writing over the old one would keep all that belongs to it.
+    pub(super) fn stage(&self) -> io::Result<Option<Temporary<'_>>> {
+        let staged = match &self.old {
+            None => Some(Temporary::beside(&self.place, NEW_FILE)?),
+            Some(old) => like(&self.place, old, &fstat(old)?)?,
+        };
+        if let Some(temporary) = &staged {
+            (&temporary.file).write_all(&self.bytes)?;
+            temporary.file.sync_all()?;
+        }
+        Ok(staged)
+    }
+}
+
+const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
+
 /// A file that is gone when it is dropped, unless it has been given a name.
 pub(super) struct Temporary<'a> {
     place: &'a Place,
@@ -64,7 +105,28 @@ impl<'a> Temporary<'a> {
         self.settle()
     }
 
-    fn settle(&self) -> io::Result<String> {
+    /// Puts it in place so that it can be taken back: what was there lies where this was, and goes
+    /// when this is dropped. `before` is what must be there.
+    pub(super) fn swap_in(&mut self, before: Option<&File>) -> io::Result<()> {
+        let Place { directory, name, .. } = self.place;
+        let flags = match before {
+            None => RenameFlags::NOREPLACE,
+            Some(before) => {
+                still_there(self.place, &fstat(before)?)?;
+                RenameFlags::EXCHANGE
+            }
+        };
+        Ok(renameat_with(directory, self.name.as_str(), directory, name, flags)?)
+    }
+
+    /// Undoes [`Temporary::swap_in`].
+    pub(super) fn swap_out(&mut self, before: Option<&File>) -> io::Result<()> {
+        let Place { directory, name, .. } = self.place;
+        let flags = if before.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+        Ok(renameat_with(directory, name, directory, self.name.as_str(), flags)?)
+    }
+
+    pub(super) fn settle(&self) -> io::Result<String> {
         self.place.directory.sync_all()?;
         etag::of_file(&self.file)
     }
@@ -79,9 +141,9 @@ impl Drop for Temporary<'_> {
 }
 
 /// A new file. Its etag.
-pub(super) fn create(place: &Place, path: &str, bytes: &[u8]) -> Result<String, Error> {
+fn create(place: &Place, path: &str, bytes: &[u8]) -> Result<String, Error> {
     let write = || {
-        let mut temporary = Temporary::beside(place, Mode::from_raw_mode(0o666))?;
+        let mut temporary = Temporary::beside(place, NEW_FILE)?;
         temporary.file.write_all(bytes)?;
         temporary.create()
     };
@@ -90,12 +152,7 @@ pub(super) fn create(place: &Place, path: &str, bytes: &[u8]) -> Result<String, 
 
 /// New contents for `old`, which was opened at `place`. Mode, owner and extended attributes are
 /// kept, and so are hard links. The etag of the result.
-pub(super) fn replace(
-    place: &Place,
-    path: &str,
-    old: &File,
-    bytes: &[u8],
-) -> Result<String, Error> {
+fn replace(place: &Place, path: &str, old: &File, bytes: &[u8]) -> Result<String, Error> {
     let before = fstat(old).map_err(|errno| explain_write(errno.into(), path))?;
     let write = || match like(place, old, &before)? {
         Some(mut temporary) => {
