@@ -50,7 +50,7 @@ fn prepare(sandbox: &Sandbox, change: &Change) -> Result<(Prepared, String), Err
         Change::Write(request) => {
             let mut prepared = write::prepare(sandbox, request)?;
             let before = match &mut prepared.old {
-                Some(old) => edit::read(old, &request.path)?,
+                Some(old) => edit::read(&mut old.file, &request.path)?,
                 None => Vec::new(),
             };
             let text = |bytes: &[u8]| Charset::of(bytes, None).decode(bytes);
@@ -70,13 +70,10 @@ fn swap_all(prepared: &[Prepared]) -> Result<Vec<(String, String)>, Error> {
         let only_alone = || Error::OnlyAlone { path: one.path.clone() };
         staged.push((one, temporary.ok_or_else(only_alone)?));
     }
-    for index in 0..staged.len() {
-        let (done, rest) = staged.split_at_mut(index);
-        let Some((one, temporary)) = rest.first_mut() else {
-            break;
-        };
+    for (done, (one, temporary)) in staged.iter().enumerate() {
         if let Err(cause) = temporary.swap_in(one.old.as_ref()) {
-            return Err(rolled_back(done, explain_swap(cause, &one.path)));
+            let failed = explain_swap(cause, &one.path);
+            return Err(rolled_back(staged.iter().take(done).rev(), failed));
         }
     }
     let settled = |(one, temporary): &(&Prepared, Temporary)| {
@@ -86,13 +83,14 @@ fn swap_all(prepared: &[Prepared]) -> Result<Vec<(String, String)>, Error> {
     staged.iter().map(settled).collect()
 }
 
-/// The last first. What cannot be undone is said.
-fn rolled_back(done: &mut [(&Prepared, Temporary)], failed: Error) -> Error {
-    done.iter_mut().rev().fold(failed, |failed, (one, temporary)| {
-        match temporary.swap_out(one.old.as_ref()) {
-            Ok(()) => failed,
-            Err(_) => Error::NotRolledBack { path: one.path.clone(), failed: Box::new(failed) },
-        }
+/// What cannot be undone is said.
+fn rolled_back<'a>(
+    last_first: impl Iterator<Item = &'a (&'a Prepared, Temporary<'a>)>,
+    failed: Error,
+) -> Error {
+    last_first.fold(failed, |failed, (one, temporary)| match temporary.swap_out(one.old.as_ref()) {
+        Ok(()) => failed,
+        Err(_) => Error::NotRolledBack { path: one.path.clone(), failed: Box::new(failed) },
     })
 }
 

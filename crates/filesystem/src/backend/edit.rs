@@ -4,15 +4,14 @@
 use std::io::Read;
 use std::time::Duration;
 
-use rustix::fs::{FileType, Mode, OFlags, openat};
 use similar::TextDiff;
 
 use super::charset::Charset;
-use super::error::{Error, explain, explain_write};
+use super::error::Error;
 use super::matching::{self, Match, line_number};
-use super::replace::Prepared;
-use super::sandbox::{Place, Sandbox, kind};
-use super::{etag, near_miss};
+use super::near_miss;
+use super::replace::{Old, Prepared};
+use super::sandbox::Sandbox;
 
 /// Longer files are not edited: they would be held in memory three times.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
@@ -46,7 +45,10 @@ pub(crate) struct Edited {
 
 pub(super) fn edit(sandbox: &Sandbox, request: &EditFile) -> Result<Edited, Error> {
     let (prepared, diff) = prepare(sandbox, request)?;
-    let etag = if request.dry_run { prepared.etag()? } else { prepared.put()? };
+    let etag = match &prepared.old {
+        Some(old) if request.dry_run => old.etag(),
+        _ => prepared.put()?,
+    };
     Ok(Edited { diff, etag })
 }
 
@@ -54,15 +56,16 @@ pub(super) fn edit(sandbox: &Sandbox, request: &EditFile) -> Result<Edited, Erro
 pub(super) fn prepare(sandbox: &Sandbox, request: &EditFile) -> Result<(Prepared, String), Error> {
     let path = request.path.as_str();
     let place = sandbox.place(path)?;
-    let mut file = open(&place, path)?;
-    let etag = etag::of_file(&file).map_err(|cause| explain_write(cause, path))?;
-    unchanged(path, &etag, request.if_match.as_deref())?;
-    let bytes = read(&mut file, path)?;
+    if place.found.is_none() {
+        return Err(Error::NotFound { path: path.to_owned() });
+    }
+    let mut old = Old::open(&place, path, request.if_match.as_deref())?;
+    let bytes = read(&mut old.file, path)?;
     let named = request.encoding.as_deref().map(Charset::named).transpose()?;
     let (before, after) = apply(bytes, path, &request.edits, named)?;
     let diff = diff(path, &before, &after.text);
     let path = path.to_owned();
-    Ok((Prepared { path, place, old: Some(file), bytes: after.bytes }, diff))
+    Ok((Prepared { path, place, old: Some(old), bytes: after.bytes }, diff))
 }
 
 /// The text before, and the document after all edits, each made on the result of the one before.
@@ -83,29 +86,6 @@ fn apply(
         })?;
     }
     Ok((before, document))
-}
-
-/// Opens the regular file at a place for reading, without following a link put there meanwhile.
-pub(super) fn open(place: &Place, path: &str) -> Result<std::fs::File, Error> {
-    if place.found.is_none() {
-        return Err(Error::NotFound { path: path.to_owned() });
-    }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = openat(&place.directory, &place.name, flags, Mode::empty())
-        .map_err(|errno| explain(errno, path))?;
-    match kind(&file) {
-        Ok(FileType::RegularFile) => Ok(file.into()),
-        _ => Err(Error::NotAFile { path: path.to_owned() }),
-    }
-}
-
-pub(super) fn unchanged(path: &str, etag: &str, if_match: Option<&str>) -> Result<(), Error> {
-    match if_match {
-        Some(wanted) if wanted != etag => {
-            Err(Error::Changed { path: path.to_owned(), etag: etag.to_owned() })
-        }
-        _ => Ok(()),
-    }
 }
 
 pub(super) fn read(file: &mut std::fs::File, path: &str) -> Result<Vec<u8>, Error> {

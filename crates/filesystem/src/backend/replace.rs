@@ -8,13 +8,14 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid, XattrFlags, fchmod, fchown, fgetxattr,
-    flistxattr, fsetxattr, fstat, openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid, XattrFlags, fchmod, fchown,
+    fgetxattr, flistxattr, fsetxattr, fstat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
-use super::error::{Error, explain_write};
+use super::error::{Error, explain, explain_write};
 use super::etag;
+use super::root::READ;
 use super::sandbox::Place;
 
 /// New contents for one place, checked and ready.
@@ -22,8 +23,40 @@ pub(super) struct Prepared {
     pub(super) path: String,
     pub(super) place: Place,
     /// What is there now; `None` if nothing is.
-    pub(super) old: Option<File>,
+    pub(super) old: Option<Old>,
     pub(super) bytes: Vec<u8>,
+}
+
+/// The file that is to be replaced, and what it was like before anybody read it.
+pub(super) struct Old {
+    pub(super) file: File,
+    stat: Stat,
+}
+
+impl Old {
+    /// The regular file at a place, never what a link put there meanwhile leads to. Fails if it
+    /// does not have the etag the caller wants.
+    pub(super) fn open(place: &Place, path: &str, if_match: Option<&str>) -> Result<Self, Error> {
+        let flags = READ | OFlags::NOFOLLOW;
+        let open = || {
+            let file = openat(&place.directory, &place.name, flags, Mode::empty())?;
+            let stat = fstat(&file)?;
+            Ok((File::from(file), stat))
+        };
+        let (file, stat) = open().map_err(|errno| explain(errno, path))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(Error::NotAFile { path: path.to_owned() });
+        }
+        let etag = etag::of_stat(&stat);
+        match if_match {
+            Some(wanted) if wanted != etag => Err(Error::Changed { path: path.to_owned(), etag }),
+            _ => Ok(Self { file, stat }),
+        }
+    }
+
+    pub(super) fn etag(&self) -> String {
+        etag::of_stat(&self.stat)
+    }
 }
 
 impl Prepared {
@@ -35,18 +68,12 @@ impl Prepared {
         }
     }
 
-    /// Of what is there now.
-    pub(super) fn etag(&self) -> Result<String, Error> {
-        let etag = self.old.as_ref().map_or(Ok(String::new()), etag::of_file);
-        etag.map_err(|cause| explain_write(cause, &self.path))
-    }
-
     /// The new file beside the old one, flushed, for [`Temporary::swap_in`]. `None` if only
     /// writing over the old one would keep all that belongs to it.
     pub(super) fn stage(&self) -> io::Result<Option<Temporary<'_>>> {
         let staged = match &self.old {
             None => Some(Temporary::beside(&self.place, NEW_FILE)?),
-            Some(old) => like(&self.place, old, &fstat(old)?)?,
+            Some(old) => like(&self.place, old)?,
         };
         if let Some(temporary) = &staged {
             (&temporary.file).write_all(&self.bytes)?;
@@ -107,12 +134,12 @@ impl<'a> Temporary<'a> {
 
     /// Puts it in place so that it can be taken back: what was there lies where this was, and goes
     /// when this is dropped. `before` is what must be there.
-    pub(super) fn swap_in(&mut self, before: Option<&File>) -> io::Result<()> {
+    pub(super) fn swap_in(&self, before: Option<&Old>) -> io::Result<()> {
         let Place { directory, name, .. } = self.place;
         let flags = match before {
             None => RenameFlags::NOREPLACE,
             Some(before) => {
-                still_there(self.place, &fstat(before)?)?;
+                still_there(self.place, &before.stat)?;
                 RenameFlags::EXCHANGE
             }
         };
@@ -120,7 +147,7 @@ impl<'a> Temporary<'a> {
     }
 
     /// Undoes [`Temporary::swap_in`].
-    pub(super) fn swap_out(&mut self, before: Option<&File>) -> io::Result<()> {
+    pub(super) fn swap_out(&self, before: Option<&Old>) -> io::Result<()> {
         let Place { directory, name, .. } = self.place;
         let flags = if before.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
         Ok(renameat_with(directory, name, directory, self.name.as_str(), flags)?)
@@ -152,17 +179,16 @@ fn create(place: &Place, path: &str, bytes: &[u8]) -> Result<String, Error> {
 
 /// New contents for `old`, which was opened at `place`. Mode, owner and extended attributes are
 /// kept, and so are hard links. The etag of the result.
-fn replace(place: &Place, path: &str, old: &File, bytes: &[u8]) -> Result<String, Error> {
-    let before = fstat(old).map_err(|errno| explain_write(errno.into(), path))?;
-    let write = || match like(place, old, &before)? {
+fn replace(place: &Place, path: &str, old: &Old, bytes: &[u8]) -> Result<String, Error> {
+    let write = || match like(place, old)? {
         Some(mut temporary) => {
             temporary.file.write_all(bytes)?;
-            still_there(place, &before)?;
+            still_there(place, &old.stat)?;
             temporary.replace()
         }
         None => {
-            still_there(place, &before)?;
-            write_over(place, &before, bytes)
+            still_there(place, &old.stat)?;
+            write_over(place, &old.stat, bytes)
         }
     };
     write().map_err(|cause: io::Error| match Errno::from_io_error(&cause) {
@@ -173,7 +199,8 @@ fn replace(place: &Place, path: &str, old: &File, bytes: &[u8]) -> Result<String
 
 /// A temporary file that could take the place of `old` unnoticed; `None` if none could, because
 /// `old` has other names or an owner we cannot give.
-fn like<'a>(place: &'a Place, old: &File, stat: &Stat) -> io::Result<Option<Temporary<'a>>> {
+fn like<'a>(place: &'a Place, old: &Old) -> io::Result<Option<Temporary<'a>>> {
+    let stat = &old.stat;
     if stat.st_nlink > 1 {
         return Ok(None);
     }
@@ -189,7 +216,7 @@ fn like<'a>(place: &'a Place, old: &File, stat: &Stat) -> io::Result<Option<Temp
             return Ok(None);
         }
     }
-    if copy_attributes(old, &temporary.file).is_err() {
+    if copy_attributes(&old.file, &temporary.file).is_err() {
         return Ok(None);
     }
     // After the owner: a change of owner takes the set-user-id bit away.

@@ -2,9 +2,8 @@
 
 use super::charset::Charset;
 use super::error::{Error, explain_write};
-use super::replace::Prepared;
+use super::replace::{Old, Prepared};
 use super::sandbox::Sandbox;
-use super::{edit, etag};
 
 pub(crate) struct WriteFile {
     pub(crate) path: String,
@@ -52,10 +51,8 @@ pub(super) fn prepare(sandbox: &Sandbox, request: &WriteFile) -> Result<Prepared
     if request.create_only {
         return Err(Error::Exists { path });
     }
-    let old = edit::open(&place, &path)?;
-    let etag = etag::of_file(&old).map_err(|cause| explain_write(cause, &path))?;
-    edit::unchanged(&path, &etag, request.if_match.as_deref())?;
-    let charset = charset_of(&old).map_err(|cause| explain_write(cause, &path))?;
+    let old = Old::open(&place, &path, request.if_match.as_deref())?;
+    let charset = charset_of(&old.file).map_err(|cause| explain_write(cause, &path))?;
     let bytes = encoded(&request.content, charset)?;
     Ok(Prepared { path, place, old: Some(old), bytes })
 }

@@ -1,10 +1,13 @@
 //! apply_changes: all or none.
 
 use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
 use super::{call, connect_writing, directory, etag, refusal};
+use crate::backend::{Access, Backend, Change, Content, WriteFile};
 
 fn edit(path: &str, old: &str, new: &str) -> Value {
     json!({"path": path, "edits": [{"oldText": old, "newText": new}]})
@@ -70,4 +73,52 @@ async fn one_that_fails_leaves_all_as_they_were() {
             .collect();
         assert!(left.is_empty(), "{left:?}");
     }
+}
+
+/// Another program replaces the second file all the time, so that swapping it in often fails after
+/// the first has been.
+#[test]
+fn what_was_swapped_in_is_taken_back_if_the_next_cannot_be() {
+    let dir = directory();
+    let inside = dir.path().join("inside");
+    for name in ["second", "other"] {
+        std::fs::write(inside.join(name), "").unwrap();
+    }
+    let backend = Backend::open(&[(inside.clone(), Access::ReadWrite)], &[]).unwrap();
+    let done = AtomicBool::new(false);
+    let (mut applied, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let (one, two) = (inside.join("second"), inside.join("other"));
+                renameat_with(CWD, one, CWD, two, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let write = |path: &str, content: String| {
+            let (path, content) = (path.to_owned(), Content::Text(content));
+            Change::Write(WriteFile { path, content, create_only: false, if_match: None })
+        };
+        let mut first = std::fs::read_to_string(inside.join("lines.txt")).unwrap();
+        for round in 0..300 {
+            let changes = [
+                write("lines.txt", format!("round {round}")),
+                write(&format!("new {round}"), String::new()),
+                write("second", format!("{round}")),
+            ];
+            let is_applied = backend.apply(&changes, false).is_ok();
+            if is_applied {
+                first = format!("round {round}");
+                applied += 1;
+            } else {
+                refused += 1;
+            }
+            assert_eq!(std::fs::read_to_string(inside.join("lines.txt")).unwrap(), first);
+            assert_eq!(inside.join(format!("new {round}")).exists(), is_applied);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(applied + refused == 300 && refused > 0, "{applied} {refused}");
+    let names = std::fs::read_dir(&inside).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = names.filter(|name| name.to_string_lossy().ends_with(".tmp")).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
