@@ -5,7 +5,8 @@
 //! `names` spells paths. `text` reads lines of a file and `media` all of it, `look` lists and describes,
 //! `uri` and `complete` name them for resources. `replace` puts
 //! new contents in the place of old, `write` and `edit` say which (`matching` finds what an edit
-//! means, `indent` and `near_miss` help it, `charset` keeps the encoding). `manage` and `remove`
+//! means, `indent` and `near_miss` help it, `charset` keeps the encoding),
+//! `apply` puts several in place at once. `manage` and `remove`
 //! make, move, copy and delete. `walk` visits all below a directory but what `filter` leaves out;
 //! `find`, `grep` and `tree` use it, and `page` keeps their answers small.
 
@@ -28,6 +29,7 @@ mod edit;
 mod matching;
 mod indent;
 mod near_miss;
+mod apply;
 mod manage;
 mod remove;
 mod filter;
@@ -41,6 +43,7 @@ mod tree;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub(crate) use apply::{Applied, Change};
 pub(crate) use edit::{Edit, EditFile, Edited};
 pub(crate) use error::Error;
 pub(crate) use find::{Find, Names};
@@ -84,7 +87,7 @@ impl Backend {
     }
 
     /// Whether callers are to be asked for directories of their own, see [`Backend::narrowed`].
-    pub(crate) fn asking_clients(self, asks_clients: bool) -> Self {
+    pub(crate) fn asking(self, asks_clients: bool) -> Self {
         Self { asks_clients, ..self }
     }
 
@@ -163,6 +166,12 @@ impl Backend {
     pub(crate) fn edit(&self, request: &EditFile) -> Result<Edited, Error> {
         let _alone = self.alone();
         edit::edit(&self.sandbox, request)
+    }
+
+    /// All of the changes or none.
+    pub(crate) fn apply(&self, changes: &[Change], dry_run: bool) -> Result<Applied, Error> {
+        let _alone = self.alone();
+        apply::apply(&self.sandbox, changes, dry_run)
     }
 
     /// `false` if the directory was there.

@@ -20,17 +20,14 @@ use crate::config::Config;
 
 fn main() -> ExitCode {
     mcp::main(|config: Config| {
-        let served = config.served();
-        let server = server(config)?;
-        tools::raise_wall(&served)?;
-        Ok(server)
+        tools::raise_wall(&config.served())?;
+        server(config)
     })
 }
 
 /// The table of contents. The tests talk to exactly this value.
 fn server(config: Config) -> anyhow::Result<Server<Backend>> {
-    let backend =
-        Backend::open(&config.served(), &config.deny)?.asking_clients(config.client_roots);
+    let backend = Backend::open(&config.served(), &config.deny)?.asking(config.client_roots);
     let is_writable = backend.served().iter().any(|served| served.is_writable);
     let mut server = Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
         .title("Filesystem")
@@ -52,6 +49,7 @@ fn server(config: Config) -> anyhow::Result<Server<Backend>> {
             .tool("write_file", DESTRUCTIVE.title("Write a file").idempotent(), tools::write_file)
             .tool("edit_file", DESTRUCTIVE.title("Edit a text file"), tools::edit_file)
             .tool("create_directory", make, tools::create_directory)
+            .tool("apply_changes", DESTRUCTIVE.title("Change several files"), tools::apply_changes)
             .tool("move_file", DESTRUCTIVE.title("Move or rename"), tools::move_file)
             .tool("copy_file", DESTRUCTIVE.title("Copy a file"), tools::copy_file);
     }

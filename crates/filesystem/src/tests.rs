@@ -1,5 +1,6 @@
 //! Through the protocol, in memory: what may be done, and what must not get out.
 
+mod applying;
 mod attacks;
 mod edits;
 mod listing;

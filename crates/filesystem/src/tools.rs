@@ -10,6 +10,7 @@ mod find;
 mod grep;
 mod write;
 mod edit;
+mod apply;
 mod manage;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use mcp::{AskError, Context, ToolError};
 
 use crate::backend::{Access, Backend, Error, Observer, Wall, build_wall};
 
+pub(crate) use apply::apply_changes;
 pub(crate) use edit::edit_file;
 pub(crate) use find::search_files;
 pub(crate) use grep::search_content;

@@ -4,14 +4,14 @@
 use std::io::Read;
 use std::time::Duration;
 
-use rustix::fs::{FileType, Mode, OFlags, openat};
 use similar::TextDiff;
 
 use super::charset::Charset;
-use super::error::{Error, explain, explain_write};
+use super::error::Error;
 use super::matching::{self, Match, line_number};
-use super::sandbox::{Place, Sandbox, kind};
-use super::{etag, near_miss, replace};
+use super::near_miss;
+use super::replace::{Old, Prepared};
+use super::sandbox::Sandbox;
 
 /// Longer files are not edited: they would be held in memory three times.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
@@ -44,24 +44,32 @@ pub(crate) struct Edited {
 }
 
 pub(super) fn edit(sandbox: &Sandbox, request: &EditFile) -> Result<Edited, Error> {
-    let path = request.path.as_str();
-    let place = sandbox.place(path)?;
-    let mut file = open(&place, path)?;
-    let etag = etag::of_file(&file).map_err(|cause| explain_write(cause, path))?;
-    unchanged(path, &etag, request.if_match.as_deref())?;
-    let bytes = read(&mut file, path)?;
-    let named = request.encoding.as_deref().map(Charset::named).transpose()?;
-    let (before, after) = apply(bytes, path, &request.edits, named)?;
-    let diff = diff(path, &before, &after.text);
-    if request.dry_run {
-        return Ok(Edited { diff, etag });
-    }
-    let etag = replace::replace(&place, path, &file, &after.bytes)?;
+    let (prepared, diff) = prepare(sandbox, request)?;
+    let etag = match &prepared.old {
+        Some(old) if request.dry_run => old.etag(),
+        _ => prepared.put()?,
+    };
     Ok(Edited { diff, etag })
 }
 
+/// What the file will be, and the diff; nothing is changed yet.
+pub(super) fn prepare(sandbox: &Sandbox, request: &EditFile) -> Result<(Prepared, String), Error> {
+    let path = request.path.as_str();
+    let place = sandbox.place(path)?;
+    if place.found.is_none() {
+        return Err(Error::NotFound { path: path.to_owned() });
+    }
+    let mut old = Old::open(&place, path, request.if_match.as_deref())?;
+    let bytes = read(&mut old.file, path)?;
+    let named = request.encoding.as_deref().map(Charset::named).transpose()?;
+    let (before, after) = apply(bytes, path, &request.edits, named)?;
+    let diff = diff(path, &before, &after.text);
+    let path = path.to_owned();
+    Ok((Prepared { path, place, old: Some(old), bytes: after.bytes }, diff))
+}
+
 /// The text before, and the document after all edits, each made on the result of the one before.
-pub(super) fn apply(
+fn apply(
     bytes: Vec<u8>,
     path: &str,
     edits: &[Edit],
@@ -80,30 +88,7 @@ pub(super) fn apply(
     Ok((before, document))
 }
 
-/// Opens the regular file at a place for reading, without following a link put there meanwhile.
-pub(super) fn open(place: &Place, path: &str) -> Result<std::fs::File, Error> {
-    if place.found.is_none() {
-        return Err(Error::NotFound { path: path.to_owned() });
-    }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = openat(&place.directory, &place.name, flags, Mode::empty())
-        .map_err(|errno| explain(errno, path))?;
-    match kind(&file) {
-        Ok(FileType::RegularFile) => Ok(file.into()),
-        _ => Err(Error::NotAFile { path: path.to_owned() }),
-    }
-}
-
-pub(super) fn unchanged(path: &str, etag: &str, if_match: Option<&str>) -> Result<(), Error> {
-    match if_match {
-        Some(wanted) if wanted != etag => {
-            Err(Error::Changed { path: path.to_owned(), etag: etag.to_owned() })
-        }
-        _ => Ok(()),
-    }
-}
-
-fn read(file: &mut std::fs::File, path: &str) -> Result<Vec<u8>, Error> {
+pub(super) fn read(file: &mut std::fs::File, path: &str) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
@@ -115,10 +100,10 @@ fn read(file: &mut std::fs::File, path: &str) -> Result<Vec<u8>, Error> {
 }
 
 /// A file as bytes and as text; an edit changes the same part of both.
-pub(super) struct Document {
+struct Document {
     charset: Charset,
-    pub(super) bytes: Vec<u8>,
-    pub(super) text: String,
+    bytes: Vec<u8>,
+    text: String,
 }
 
 impl Document {
@@ -214,12 +199,15 @@ impl Document {
 pub(super) fn diff(path: &str, before: &str, after: &str) -> String {
     let mut config = TextDiff::configure();
     let diff = config.timeout(Duration::from_millis(500)).diff_lines(before, after);
-    let mut text = diff.unified_diff().header(path, path).to_string();
-    if text.len() > MAX_DIFF_BYTES {
-        let end = text.floor_char_boundary(MAX_DIFF_BYTES);
-        let left_out = text.len() - end;
-        text.truncate(end);
-        text.push_str(&format!("\n[cut: {left_out} more bytes of diff]\n"));
+    within_budget(diff.unified_diff().header(path, path).to_string())
+}
+
+pub(super) fn within_budget(mut diff: String) -> String {
+    if diff.len() > MAX_DIFF_BYTES {
+        let end = diff.floor_char_boundary(MAX_DIFF_BYTES);
+        let left_out = diff.len() - end;
+        diff.truncate(end);
+        diff.push_str(&format!("\n[cut: {left_out} more bytes of diff]\n"));
     }
-    text
+    diff
 }

@@ -62,6 +62,12 @@ pub(crate) enum Error {
     Encoding(String),
     #[error("{what} cannot be written in {encoding}, the encoding of the file")]
     Unencodable { what: String, encoding: &'static str },
+    #[error("{path:?} has other names or another owner, so it can be changed only alone")]
+    OnlyAlone { path: String },
+    #[error("{path:?} is changed twice; put its changes together")]
+    Twice { path: String },
+    #[error("{failed}; and {path:?} could not be put back as it was")]
+    NotRolledBack { path: String, failed: Box<Error> },
     /// About the edits of one file; complete in itself.
     #[error("{0}")]
     Edit(String),

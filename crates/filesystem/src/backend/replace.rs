@@ -8,14 +8,82 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid, XattrFlags, fchmod, fchown, fgetxattr,
-    flistxattr, fsetxattr, fstat, openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid, XattrFlags, fchmod, fchown,
+    fgetxattr, flistxattr, fsetxattr, fstat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
-use super::error::{Error, explain_write};
+use super::error::{Error, explain, explain_write};
 use super::etag;
+use super::root::READ;
 use super::sandbox::Place;
+
+/// New contents for one place, checked and ready.
+pub(super) struct Prepared {
+    pub(super) path: String,
+    pub(super) place: Place,
+    /// What is there now; `None` if nothing is.
+    pub(super) old: Option<Old>,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// The file that is to be replaced, and what it was like before anybody read it.
+pub(super) struct Old {
+    pub(super) file: File,
+    stat: Stat,
+}
+
+impl Old {
+    /// The regular file at a place, never what a link put there meanwhile leads to. Fails if it
+    /// does not have the etag the caller wants.
+    pub(super) fn open(place: &Place, path: &str, if_match: Option<&str>) -> Result<Self, Error> {
+        let flags = READ | OFlags::NOFOLLOW;
+        let open = || {
+            let file = openat(&place.directory, &place.name, flags, Mode::empty())?;
+            let stat = fstat(&file)?;
+            Ok((File::from(file), stat))
+        };
+        let (file, stat) = open().map_err(|errno| explain(errno, path))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(Error::NotAFile { path: path.to_owned() });
+        }
+        let etag = etag::of_stat(&stat);
+        match if_match {
+            Some(wanted) if wanted != etag => Err(Error::Changed { path: path.to_owned(), etag }),
+            _ => Ok(Self { file, stat }),
+        }
+    }
+
+    pub(super) fn etag(&self) -> String {
+        etag::of_stat(&self.stat)
+    }
+}
+
+impl Prepared {
+    /// The etag of the result.
+    pub(super) fn put(&self) -> Result<String, Error> {
+        match &self.old {
+            None => create(&self.place, &self.path, &self.bytes),
+            Some(old) => replace(&self.place, &self.path, old, &self.bytes),
+        }
+    }
+
+    /// The new file beside the old one, flushed, for [`Temporary::swap_in`]. `None` if only
+    /// writing over the old one would keep all that belongs to it.
+    pub(super) fn stage(&self) -> io::Result<Option<Temporary<'_>>> {
+        let staged = match &self.old {
+            None => Some(Temporary::beside(&self.place, NEW_FILE)?),
+            Some(old) => like(&self.place, old)?,
+        };
+        if let Some(temporary) = &staged {
+            (&temporary.file).write_all(&self.bytes)?;
+            temporary.file.sync_all()?;
+        }
+        Ok(staged)
+    }
+}
+
+const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 
 /// A file that is gone when it is dropped, unless it has been given a name.
 pub(super) struct Temporary<'a> {
@@ -64,7 +132,28 @@ impl<'a> Temporary<'a> {
         self.settle()
     }
 
-    fn settle(&self) -> io::Result<String> {
+    /// Puts it in place so that it can be taken back: what was there lies where this was, and goes
+    /// when this is dropped. `before` is what must be there.
+    pub(super) fn swap_in(&self, before: Option<&Old>) -> io::Result<()> {
+        let Place { directory, name, .. } = self.place;
+        let flags = match before {
+            None => RenameFlags::NOREPLACE,
+            Some(before) => {
+                still_there(self.place, &before.stat)?;
+                RenameFlags::EXCHANGE
+            }
+        };
+        Ok(renameat_with(directory, self.name.as_str(), directory, name, flags)?)
+    }
+
+    /// Undoes [`Temporary::swap_in`].
+    pub(super) fn swap_out(&self, before: Option<&Old>) -> io::Result<()> {
+        let Place { directory, name, .. } = self.place;
+        let flags = if before.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+        Ok(renameat_with(directory, name, directory, self.name.as_str(), flags)?)
+    }
+
+    pub(super) fn settle(&self) -> io::Result<String> {
         self.place.directory.sync_all()?;
         etag::of_file(&self.file)
     }
@@ -79,9 +168,9 @@ impl Drop for Temporary<'_> {
 }
 
 /// A new file. Its etag.
-pub(super) fn create(place: &Place, path: &str, bytes: &[u8]) -> Result<String, Error> {
+fn create(place: &Place, path: &str, bytes: &[u8]) -> Result<String, Error> {
     let write = || {
-        let mut temporary = Temporary::beside(place, Mode::from_raw_mode(0o666))?;
+        let mut temporary = Temporary::beside(place, NEW_FILE)?;
         temporary.file.write_all(bytes)?;
         temporary.create()
     };
@@ -90,22 +179,16 @@ pub(super) fn create(place: &Place, path: &str, bytes: &[u8]) -> Result<String, 
 
 /// New contents for `old`, which was opened at `place`. Mode, owner and extended attributes are
 /// kept, and so are hard links. The etag of the result.
-pub(super) fn replace(
-    place: &Place,
-    path: &str,
-    old: &File,
-    bytes: &[u8],
-) -> Result<String, Error> {
-    let before = fstat(old).map_err(|errno| explain_write(errno.into(), path))?;
-    let write = || match like(place, old, &before)? {
+fn replace(place: &Place, path: &str, old: &Old, bytes: &[u8]) -> Result<String, Error> {
+    let write = || match like(place, old)? {
         Some(mut temporary) => {
             temporary.file.write_all(bytes)?;
-            still_there(place, &before)?;
+            still_there(place, &old.stat)?;
             temporary.replace()
         }
         None => {
-            still_there(place, &before)?;
-            write_over(place, &before, bytes)
+            still_there(place, &old.stat)?;
+            write_over(place, &old.stat, bytes)
         }
     };
     write().map_err(|cause: io::Error| match Errno::from_io_error(&cause) {
@@ -116,7 +199,8 @@ pub(super) fn replace(
 
 /// A temporary file that could take the place of `old` unnoticed; `None` if none could, because
 /// `old` has other names or an owner we cannot give.
-fn like<'a>(place: &'a Place, old: &File, stat: &Stat) -> io::Result<Option<Temporary<'a>>> {
+fn like<'a>(place: &'a Place, old: &Old) -> io::Result<Option<Temporary<'a>>> {
+    let stat = &old.stat;
     if stat.st_nlink > 1 {
         return Ok(None);
     }
@@ -132,7 +216,7 @@ fn like<'a>(place: &'a Place, old: &File, stat: &Stat) -> io::Result<Option<Temp
             return Ok(None);
         }
     }
-    if copy_attributes(old, &temporary.file).is_err() {
+    if copy_attributes(&old.file, &temporary.file).is_err() {
         return Ok(None);
     }
     // After the owner: a change of owner takes the set-user-id bit away.

@@ -2,8 +2,8 @@
 
 use super::charset::Charset;
 use super::error::{Error, explain_write};
+use super::replace::{Old, Prepared};
 use super::sandbox::Sandbox;
-use super::{edit, etag, replace};
 
 pub(crate) struct WriteFile {
     pub(crate) path: String,
@@ -29,29 +29,32 @@ pub(crate) struct Written {
 }
 
 pub(super) fn write(sandbox: &Sandbox, request: &WriteFile) -> Result<Written, Error> {
-    let path = request.path.as_str();
+    let prepared = prepare(sandbox, request)?;
+    let (bytes, is_new) = (prepared.bytes.len() as u64, prepared.old.is_none());
+    Ok(Written { etag: prepared.put()?, bytes, is_new })
+}
+
+/// What the file will be; nothing is changed yet.
+pub(super) fn prepare(sandbox: &Sandbox, request: &WriteFile) -> Result<Prepared, Error> {
+    let path = request.path.clone();
     if path.ends_with('/') {
-        return Err(Error::NotAFile { path: path.to_owned() });
+        return Err(Error::NotAFile { path });
     }
-    let place = sandbox.place(path).map_err(no_parent)?;
+    let place = sandbox.place(&path).map_err(no_parent)?;
     if place.found.is_none() {
         if request.if_match.is_some() {
-            return Err(Error::NotFound { path: path.to_owned() });
+            return Err(Error::NotFound { path });
         }
         let bytes = encoded(&request.content, Charset::UTF_8)?;
-        let etag = replace::create(&place, path, &bytes)?;
-        return Ok(Written { etag, bytes: bytes.len() as u64, is_new: true });
+        return Ok(Prepared { path, place, old: None, bytes });
     }
     if request.create_only {
-        return Err(Error::Exists { path: path.to_owned() });
+        return Err(Error::Exists { path });
     }
-    let old = edit::open(&place, path)?;
-    let etag = etag::of_file(&old).map_err(|cause| explain_write(cause, path))?;
-    edit::unchanged(path, &etag, request.if_match.as_deref())?;
-    let charset = charset_of(&old).map_err(|cause| explain_write(cause, path))?;
+    let old = Old::open(&place, &path, request.if_match.as_deref())?;
+    let charset = charset_of(&old.file).map_err(|cause| explain_write(cause, &path))?;
     let bytes = encoded(&request.content, charset)?;
-    let etag = replace::replace(&place, path, &old, &bytes)?;
-    Ok(Written { etag, bytes: bytes.len() as u64, is_new: false })
+    Ok(Prepared { path, place, old: Some(old), bytes })
 }
 
 /// Somebody who creates a file does not want to hear that it does not exist.
