@@ -28,20 +28,34 @@ pub(crate) use join_csv::join_csv;
 pub(crate) use query_rows::query_rows;
 pub(crate) use validate_csv::validate_csv;
 
-/// Reads files on a thread of its own, telling the client how far it is.
 async fn reading<T: Send + 'static>(
     cx: &Context<Backend>,
     deadline_ms: Option<u64>,
     work: impl FnOnce(&Backend, &Watch) -> Result<T, Error> + Send + 'static,
 ) -> ToolResult<T> {
+    Ok(in_turn(cx, deadline_ms, work).await?)
+}
+
+/// Reads files on a thread of its own, telling the client how far it is. It waits for its turn.
+pub(crate) async fn in_turn<T: Send + 'static>(
+    cx: &Context<Backend>,
+    deadline_ms: Option<u64>,
+    work: impl FnOnce(&Backend, &Watch) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    // Held by the thread, which goes on for a moment after its call was cancelled.
+    let slot = Arc::clone(&cx.state.slots).acquire_owned().await;
     let backend = Arc::clone(&cx.state);
     let deadline = deadline_ms.and_then(|ms| Instant::now().checked_add(Duration::from_millis(ms)));
     let watch = Watch { cx: cx.clone(), deadline };
-    Ok(cx.blocking(move || work(&backend, &watch)).await?)
+    let work = move || {
+        let _slot = slot;
+        work(&backend, &watch)
+    };
+    cx.blocking(work).await
 }
 
 /// A scan reports to the client that asked for it.
-struct Watch {
+pub(crate) struct Watch {
     cx: Context<Backend>,
     deadline: Option<Instant>,
 }
