@@ -65,7 +65,7 @@ pub(crate) use handoff::{HandedOff, Handoff, Target};
 pub(crate) use join::{Join, JoinKind, Joined, Pair};
 pub(crate) use page::Page;
 pub(crate) use query::{Order, Queried, Query};
-pub(crate) use reading::Reading;
+pub(crate) use reading::{DateOrder, Reading};
 pub(crate) use report::{Analysis, Operation};
 #[cfg(test)]
 pub(crate) use sandbox::opens_by_steps;
@@ -82,11 +82,18 @@ pub(crate) struct Backend {
 const MAX_SCANS: usize = 16;
 
 /// A file and how to read it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Input {
     /// Relative to one of the directories, or absolute inside one of them.
     pub(crate) filepath: String,
     pub(crate) reading: Reading,
+}
+
+impl Input {
+    pub(crate) fn with_dates(mut self, order: DateOrder) -> Self {
+        self.reading.dates = Some(order);
+        self
+    }
 }
 
 /// Told how far a long scan is, and asked whether to go on, every 128 KiB of input.
@@ -236,6 +243,11 @@ pub(crate) enum Error {
     Option { text: &'static str },
     #[error("the condition on {column:?} {what}{because}")]
     Condition { column: String, what: &'static str, because: String },
+    #[error(
+        "the dates of {column:?} may have the day or the month first, so they have no order; \
+         say which in `read.dates`: \"dmy\" or \"mdy\""
+    )]
+    AmbiguousDates { column: String },
     #[error("there is no {name:?} to order by; there are {available}")]
     Order { name: String, available: String },
     #[error(

@@ -8,6 +8,7 @@ use crate::backend::Backend;
 
 /// Get to know a CSV file: what it holds, whether it can be trusted, and what is worth asking.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ExploreCsv {
     /// Path of the file, relative to a served directory.
     filepath: String,

@@ -129,3 +129,41 @@ async fn the_prompt_names_the_file_and_the_tools() {
         assert!(names.contains(&word), "the prompt names {word}");
     }
 }
+
+/// In every revision that knows the question; the others are refused as before.
+#[tokio::test]
+async fn an_order_nobody_can_know_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("a.csv"), "day,n\n01/02/2024,1\n03/01/2024,2\n").unwrap();
+    let filter = json!({"column": "day", "op": "lt", "value": "2024-01-15"});
+    for (revision, answer, found) in [
+        (
+            Revision::V2025_11_25,
+            json!({"action": "accept", "content": {"first": "mdy"}}),
+            "01/02/2024",
+        ),
+        (
+            Revision::V2025_11_25,
+            json!({"action": "accept", "content": {"first": "dmy"}}),
+            "03/01/2024",
+        ),
+        (
+            Revision::V2026_07_28,
+            json!({"action": "accept", "content": {"first": "mdy"}}),
+            "01/02/2024",
+        ),
+        (Revision::V2025_11_25, json!({"action": "decline"}), "read.dates"),
+        (Revision::V2024_11_05, json!({}), "read.dates"),
+    ] {
+        let answering = Answering::new(json!({"elicitation": {}}), move |_, question| {
+            assert!(question["message"].as_str().unwrap().contains("\"day\""), "{question}");
+            Ok(answer.clone())
+        });
+        let server = server(Config { dirs: vec![dir.path().to_owned()] }).unwrap();
+        let client = Client::in_memory(server, revision, answering).await.unwrap();
+        let arguments = json!({"filepath": "a.csv", "filter": filter});
+        let answer = client.call_tool("query_rows", arguments).await.unwrap();
+        assert!(answer.text().contains(found), "{revision}: {}", answer.text());
+        assert_eq!(answer.is_error, found == "read.dates");
+    }
+}
