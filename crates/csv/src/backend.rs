@@ -1,6 +1,6 @@
 //! Answers questions about CSV files without ever being silently wrong. Knows nothing of MCP.
 //!
-//! Reading order follows the bytes: `sandbox` opens the file, `packed` unpacks it, `source` gives UTF-8,
+//! Reading order follows the bytes: `sandbox` opens the file (and has a `listing`), `packed` unpacks it, `source` gives UTF-8,
 //! `dialect` looks at the first of them, `records` cuts them into rows, `reader` makes a table of
 //! them, as `reading` asks. `scan` hands each cell to its `column`, which reads it with `number`,
 //! `notation` and `dates` and adds it to its `stats`: a `tally` of numbers and what is `collect`ed of
@@ -12,6 +12,7 @@
 //! `validate`, `join`, `diff`, and `handoff`, which writes `sql`.
 
 mod sandbox;
+mod listing;
 mod packed;
 mod source;
 mod dialect;
@@ -22,6 +23,7 @@ mod scan;
 mod column;
 mod number;
 mod notation;
+mod words;
 mod dates;
 mod stats;
 mod tally;
@@ -48,6 +50,9 @@ mod handoff;
 mod sql;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
 
 use reader::TableFile;
 
@@ -60,7 +65,7 @@ pub(crate) use handoff::{HandedOff, Handoff, Target};
 pub(crate) use join::{Join, JoinKind, Joined, Pair};
 pub(crate) use page::Page;
 pub(crate) use query::{Order, Queried, Query};
-pub(crate) use reading::Reading;
+pub(crate) use reading::{DateOrder, Reading};
 pub(crate) use report::{Analysis, Operation};
 #[cfg(test)]
 pub(crate) use sandbox::opens_by_steps;
@@ -69,14 +74,26 @@ pub(crate) use validate::{RowSchema, Validated};
 /// The directories this server may read, opened once at start-up.
 pub(crate) struct Backend {
     sandbox: sandbox::Sandbox,
+    /// Bounds the memory of all scans together.
+    pub(crate) slots: Arc<Semaphore>,
 }
 
+/// Scans at a time; each keeps up to 64 MiB where it has to keep anything.
+const MAX_SCANS: usize = 16;
+
 /// A file and how to read it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Input {
     /// Relative to one of the directories, or absolute inside one of them.
     pub(crate) filepath: String,
     pub(crate) reading: Reading,
+}
+
+impl Input {
+    pub(crate) fn with_dates(mut self, order: DateOrder) -> Self {
+        self.reading.dates = Some(order);
+        self
+    }
 }
 
 /// Told how far a long scan is, and asked whether to go on, every 128 KiB of input.
@@ -93,7 +110,8 @@ pub(crate) trait Observer {
 impl Backend {
     /// Fails on anything that is not a directory, so that a typing error shows at start-up.
     pub(crate) fn open(dirs: &[PathBuf]) -> Result<Self, Error> {
-        Ok(Self { sandbox: sandbox::Sandbox::open(dirs)? })
+        let sandbox = sandbox::Sandbox::open(dirs)?;
+        Ok(Self { sandbox, slots: Arc::new(Semaphore::new(MAX_SCANS)) })
     }
 
     /// Reads the whole file, as all of these do; they block, so call them from a thread that may.
@@ -169,6 +187,16 @@ impl Backend {
         handoff::hand_off(&self.table(input)?, request, observer)
     }
 
+    /// Only the header is read.
+    pub(crate) fn column_names(&self, input: &Input) -> Result<Vec<String>, Error> {
+        Ok(self.table(input)?.open()?.names)
+    }
+
+    /// Paths of the files in the served directories that are named like tables: a thousand for each.
+    pub(crate) fn tables(&self) -> Vec<String> {
+        self.sandbox.tables()
+    }
+
     fn table(&self, input: &Input) -> Result<TableFile, Error> {
         Ok(TableFile::new(self.sandbox.open_file(&input.filepath)?, &input.reading))
     }
@@ -215,6 +243,11 @@ pub(crate) enum Error {
     Option { text: &'static str },
     #[error("the condition on {column:?} {what}{because}")]
     Condition { column: String, what: &'static str, because: String },
+    #[error(
+        "the dates of {column:?} may have the day or the month first, so they have no order; \
+         say which in `read.dates`: \"dmy\" or \"mdy\""
+    )]
+    AmbiguousDates { column: String },
     #[error("there is no {name:?} to order by; there are {available}")]
     Order { name: String, available: String },
     #[error(

@@ -8,6 +8,7 @@ mod protocol;
 mod messy;
 mod corpus;
 mod questions;
+mod offered;
 mod two_files;
 mod sandbox;
 mod sums;

@@ -14,9 +14,9 @@ mod validate_csv;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp::{Context, ToolError, ToolResult};
+use mcp::{Context, Field, Form, ToolError, ToolResult};
 
-use crate::backend::{Backend, Error, Observer};
+use crate::backend::{Backend, DateOrder, Error, Input, Observer};
 
 pub(crate) use analyze_csv::analyze_csv;
 pub(crate) use describe_csv::describe_csv;
@@ -28,20 +28,71 @@ pub(crate) use join_csv::join_csv;
 pub(crate) use query_rows::query_rows;
 pub(crate) use validate_csv::validate_csv;
 
-/// Reads files on a thread of its own, telling the client how far it is.
 async fn reading<T: Send + 'static>(
     cx: &Context<Backend>,
     deadline_ms: Option<u64>,
     work: impl FnOnce(&Backend, &Watch) -> Result<T, Error> + Send + 'static,
 ) -> ToolResult<T> {
+    Ok(in_turn(cx, deadline_ms, work).await?)
+}
+
+/// As [`reading`], for one file. Where the answer hangs on the order of day and month and nothing in
+/// the file tells it, the person is asked; without an answer the model is told to say which.
+async fn asking<R: Send + Sync + 'static, T: Send + 'static>(
+    cx: &Context<Backend>,
+    file: Input,
+    request: R,
+    deadline_ms: Option<u64>,
+    work: impl Fn(&Backend, &Input, &R, &Watch) -> Result<T, Error> + Copy + Send + 'static,
+) -> ToolResult<T> {
+    let request = Arc::new(request);
+    let attempt = async |file: Input| {
+        let request = Arc::clone(&request);
+        in_turn(cx, deadline_ms, move |backend, watch| work(backend, &file, &request, watch)).await
+    };
+    let retried = file.clone();
+    let column = match attempt(file).await {
+        Err(Error::AmbiguousDates { column }) => column,
+        answer => return Ok(answer?),
+    };
+    match date_order(cx, &column).await {
+        Some(order) => Ok(attempt(retried.with_dates(order)).await?),
+        None => Err(Error::AmbiguousDates { column }.into()),
+    }
+}
+
+async fn date_order(cx: &Context<Backend>, column: &str) -> Option<DateOrder> {
+    let orders = [("dmy", "the day: 1 February"), ("mdy", "the month: January 2")];
+    let form = Form::new(format!("What comes first in the dates of {column:?}, such as 01/02?"))
+        .field("first", Field::titled_choice(orders));
+    let answers = cx.elicit("date order", form).await.ok()?.accepted()?;
+    match answers.get("first")?.as_str()? {
+        "dmy" => Some(DateOrder::Dmy),
+        "mdy" => Some(DateOrder::Mdy),
+        _ => None,
+    }
+}
+
+/// Reads files on a thread of its own, telling the client how far it is. It waits for its turn.
+pub(crate) async fn in_turn<T: Send + 'static>(
+    cx: &Context<Backend>,
+    deadline_ms: Option<u64>,
+    work: impl FnOnce(&Backend, &Watch) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    // Held by the thread, which goes on for a moment after its call was cancelled.
+    let slot = Arc::clone(&cx.state.slots).acquire_owned().await;
     let backend = Arc::clone(&cx.state);
     let deadline = deadline_ms.and_then(|ms| Instant::now().checked_add(Duration::from_millis(ms)));
     let watch = Watch { cx: cx.clone(), deadline };
-    Ok(cx.blocking(move || work(&backend, &watch)).await?)
+    let work = move || {
+        let _slot = slot;
+        work(&backend, &watch)
+    };
+    cx.blocking(work).await
 }
 
 /// A scan reports to the client that asked for it.
-struct Watch {
+pub(crate) struct Watch {
     cx: Context<Backend>,
     deadline: Option<Instant>,
 }

@@ -15,6 +15,7 @@ use super::report::{
 use super::source;
 use super::stats::Stats;
 use super::tally::Wanted;
+use super::words::{is_blank, is_boolean_word, is_infinite, is_nan, is_null_token};
 
 #[derive(Default)]
 pub(super) struct Column {
@@ -371,35 +372,4 @@ pub(super) fn shown(cell: &[u8]) -> String {
 
 fn counter_example(cell: &[u8], line: u64, reason: Reason) -> CounterExample {
     CounterExample { line, value: shown(cell), reason }
-}
-
-fn is_one_of(word: &[u8], words: &[&str]) -> bool {
-    words.iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes()))
-}
-
-/// Spaces only, which is as good as empty in a column of any type.
-#[inline]
-fn is_blank(cell: &[u8]) -> bool {
-    cell.first().is_some_and(u8::is_ascii_whitespace) && cell.trim_ascii_start().is_empty()
-}
-
-/// Words that stand for no value among numbers.
-pub(super) fn is_no_number(word: &[u8]) -> bool {
-    is_null_token(word) || is_nan(word) || is_infinite(word)
-}
-
-pub(super) fn is_null_token(word: &[u8]) -> bool {
-    is_one_of(word, &["na", "n/a", "#n/a", "null", "none", "nil", "-"])
-}
-
-fn is_nan(word: &[u8]) -> bool {
-    is_one_of(word, &["nan", "+nan", "-nan"])
-}
-
-fn is_infinite(word: &[u8]) -> bool {
-    is_one_of(word, &["inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"])
-}
-
-fn is_boolean_word(word: &[u8]) -> bool {
-    is_one_of(word, &["y", "n", "yes", "no", "t", "f", "true", "false"])
 }

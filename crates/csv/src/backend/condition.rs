@@ -149,9 +149,9 @@ impl Condition {
     ) -> Result<Check, Error> {
         let first = texts.first().cloned().unwrap_or_default();
         match column.dates {
-            Some(DateFormat::Ambiguous) => Err(self.mistake(
-                "orders dates that may have the day or the month first; say which in `read.dates`",
-            )),
+            Some(DateFormat::Ambiguous) => {
+                Err(Error::AmbiguousDates { column: self.column.clone() })
+            }
             Some(format) => match parse_iso(&first) {
                 Some(_) => Ok(Check::Dates(comparison, format, first)),
                 None => Err(self.mistake("orders dates; give the value as YYYY-MM-DD")),

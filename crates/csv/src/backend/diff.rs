@@ -102,7 +102,7 @@ pub(super) fn diff(
     let mut found = Found { page: request.page, total: 0, shown: Vec::new(), bytes: 0 };
     let (mut added, mut changed, mut unchanged) = (0, 0, 0);
     let mut key = Vec::new();
-    let mut met = HashMap::<Box<[u8]>, u64, RandomState>::default();
+    let mut met = Met::default();
     while table.advance(observer)? {
         push_key(&mut key, &table, &sides.new_keys);
         match rows.get_mut(key.as_slice()) {
@@ -119,13 +119,7 @@ pub(super) fn diff(
                 row.line = table.records.line();
             }
             None => {
-                let line = table.records.line();
-                if let Some(first) = met.insert(key.as_slice().into(), line) {
-                    return Err(repeated("new", first, &table));
-                }
-                if met.len() * BYTES_PER_ROW > MAX_BYTES {
-                    return Err(Error::TooLarge { what: "the keys of the new file" });
-                }
+                meet(&mut met, &key, &table)?;
                 added += 1;
                 found.push(Change::Added, &key, &table, &sides.new, None);
             }
@@ -149,6 +143,19 @@ pub(super) fn diff(
         more_rows,
         assumptions,
     })
+}
+
+type Met = HashMap<Box<[u8]>, u64, RandomState>;
+
+/// Keys that only the new file has must not repeat either.
+fn meet(met: &mut Met, key: &[u8], table: &TableReader) -> Result<(), Error> {
+    if let Some(first) = met.insert(key.into(), table.records.line()) {
+        return Err(repeated("new", first, table));
+    }
+    match met.len() * BYTES_PER_ROW > MAX_BYTES {
+        true => Err(Error::TooLarge { what: "the keys of the new file" }),
+        false => Ok(()),
+    }
 }
 
 const MAX_BYTES: usize = 64 << 20;

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 
 use super::Error;
-use super::dates::DateFormat;
 use super::number::Number;
 use super::page::MAX_ROWS;
 use super::query::{FoundRow, found};
@@ -39,11 +38,6 @@ impl Sorted {
         if keep > MAX_SORTED {
             return Err(Error::Option {
                 text: "sorted rows are given up to the 10,000th; filter for those beyond",
-            });
-        }
-        if column.dates == Some(DateFormat::Ambiguous) {
-            return Err(Error::Option {
-                text: "the column to sort by holds dates that may have the day or the month first; say which in `read.dates`",
             });
         }
         Ok(Self { column, is_descending, keep, rows: Vec::new(), bytes: 0 })

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::dates::DateFormat;
 use super::filter::Filter;
 use super::page::Page;
 use super::pick::{Sample, Sorted};
@@ -144,6 +145,9 @@ fn picker(
             let place = table.place_of(&order.column)?;
             let column = typed::find_out(file, &[place], observer)?.into_iter().next();
             let column = column.ok_or(Error::Option { text: "`sort` needs a column" })?;
+            if column.dates == Some(DateFormat::Ambiguous) {
+                return Err(Error::AmbiguousDates { column: order.column.clone() });
+            }
             Sorted::new(column, order.descending, page.end()).map(Picker::Sorted)
         }
     }

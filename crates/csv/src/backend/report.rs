@@ -52,6 +52,20 @@ pub(crate) struct Analysis {
 }
 
 impl Operation {
+    pub(crate) const ALL: [Self; 11] = [
+        Self::Sum,
+        Self::Average,
+        Self::Count,
+        Self::Min,
+        Self::Max,
+        Self::Nulls,
+        Self::Stddev,
+        Self::Distinct,
+        Self::Median,
+        Self::Quantiles,
+        Self::Mode,
+    ];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Sum => "sum",

@@ -4,11 +4,12 @@
 //! and become nulls or texts when the answers are drawn up.
 
 use super::collect::{Numbers, Texts};
-use super::column::{Class, is_no_number};
+use super::column::Class;
 use super::exact;
 use super::report::{Answers, Number, Operation, Value};
 use super::source;
 use super::tally::{Tally, Wanted};
+use super::words::is_no_number;
 
 #[derive(Default)]
 pub(super) struct Stats {

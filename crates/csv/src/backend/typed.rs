@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::column::{self, Column, Mark};
+use super::column::{Column, Mark};
 use super::dates::DateFormat;
 use super::notation;
 use super::number::{self, Number};
@@ -11,7 +11,7 @@ use super::reading::Reading;
 use super::report::{ColumnType, CounterExample};
 use super::scan::Scan;
 use super::tally::Wanted;
-use super::{Error, Observer};
+use super::{Error, Observer, words};
 
 pub(super) struct Typed {
     pub(super) place: usize,
@@ -84,10 +84,10 @@ impl Typed {
         if let Some(number) = number::parse(word, self.mark.byte()) {
             return Cell::Number(number);
         }
-        if word.is_empty() || self.is_told_null(word) || column::is_null_token(word) {
+        if word.is_empty() || self.is_told_null(word) || words::is_null_token(word) {
             return Cell::Null;
         }
-        if column::is_no_number(word) {
+        if words::is_no_number(word) {
             return Cell::NonFinite;
         }
         let undressed =

@@ -280,6 +280,10 @@ fn hand_offs_have_types_and_checksums() {
             ],
         );
     }
+}
+
+#[test]
+fn names_cannot_leave_their_quotes() {
     let hostile = answer(
         "a\"b\n1\n",
         "",

@@ -41,6 +41,8 @@ pub(crate) async fn analyze_csv(cx: Context<Backend>, input: AnalyzeCsv) -> Tool
     }
     let file = Input { filepath, reading: read };
     let request = Analyze { operations, columns, filter, group_by };
-    super::reading(&cx, deadline_ms, move |backend, watch| backend.analyze(&file, &request, watch))
-        .await
+    super::asking(&cx, file, request, deadline_ms, |backend, file, request, watch| {
+        backend.analyze(file, request, watch)
+    })
+    .await
 }

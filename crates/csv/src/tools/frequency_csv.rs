@@ -43,5 +43,8 @@ pub(crate) async fn frequency_csv(
         page: Page { offset: input.offset, limit: input.limit },
         ..Grouping::default()
     };
-    super::reading(&cx, None, move |backend, watch| backend.group(&file, &request, watch)).await
+    super::asking(&cx, file, request, None, |backend, file, request, watch| {
+        backend.group(file, request, watch)
+    })
+    .await
 }

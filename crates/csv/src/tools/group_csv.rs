@@ -48,5 +48,8 @@ pub(crate) async fn group_csv(cx: Context<Backend>, input: GroupCsv) -> ToolResu
         ascending: input.ascending,
         page: Page { offset: input.offset, limit: input.limit },
     };
-    super::reading(&cx, None, move |backend, watch| backend.group(&file, &request, watch)).await
+    super::asking(&cx, file, request, None, |backend, file, request, watch| {
+        backend.group(file, request, watch)
+    })
+    .await
 }

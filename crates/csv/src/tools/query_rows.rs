@@ -54,5 +54,8 @@ pub(crate) async fn query_rows(cx: Context<Backend>, input: QueryRows) -> ToolRe
         limit: input.limit.or(input.sample),
         cursor: input.cursor,
     };
-    super::reading(&cx, None, move |backend, watch| backend.query(&file, &request, watch)).await
+    super::asking(&cx, file, request, None, |backend, file, request, watch| {
+        backend.query(file, request, watch)
+    })
+    .await
 }
