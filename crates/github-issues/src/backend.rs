@@ -3,10 +3,12 @@
 //! Reading order: `base_url` and `place` (where requests may go), `policy` (which are allowed),
 //! `client` (one request), `governor` and `cache` (how often), `api` (what may be asked),
 //! `model` (what comes back), then what is done with it: `pages`,
-//! `issues`, `catalog`, `names`, `once`, `status`, `text`.
+//! `issues`, `edit` and
+//! `bodies`, `catalog`, `names`, `once`, `status`, `text`.
 
 mod api;
 mod base_url;
+mod bodies;
 mod cache;
 mod catalog;
 mod client;
@@ -20,6 +22,7 @@ mod place;
 mod policy;
 mod status;
 
+pub(crate) mod edit;
 pub(crate) mod model;
 pub(crate) mod text;
 
@@ -31,6 +34,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{Mutex, OnceCell};
 
 pub(crate) use api::{Api, Observer};
+pub(crate) use bodies::Edited;
 pub(crate) use error::Error;
 pub(crate) use governor::Pauses;
 pub(crate) use once::NewIssue;
@@ -51,6 +55,7 @@ pub(crate) struct Backend {
     max_wait: Duration,
     /// Who the token belongs to, once asked; `None` where GitHub does not say.
     me: OnceCell<Option<String>>,
+    pub(crate) shown: bodies::Shown,
     /// Held while something is created, so that the same call twice at once creates once.
     creating: Mutex<()>,
     /// Makes marks nobody outside can guess.
@@ -73,6 +78,7 @@ impl Backend {
             cache: cache::Cache::default(),
             max_wait: Duration::from_secs(config.max_wait_secs),
             me: OnceCell::new(),
+            shown: bodies::Shown::default(),
             creating: Mutex::default(),
             key: RandomState::new(),
         })

@@ -35,6 +35,7 @@ fn server(config: &Config, pauses: Pauses) -> anyhow::Result<Server<Backend>> {
         .tool("issue_search", READ, tools::issue_search)
         .tool("issue_update", CHANGE, tools::issue_update)
         .tool("issue_comment", CHANGE, tools::issue_comment)
+        .tool("issue_edit_body", CHANGE, tools::issue_edit_body)
         .tool("label_manage", CHANGE, tools::label_manage)
         .tool("milestone_manage", CHANGE, tools::milestone_manage)
         .tool("github_status", READ, tools::github_status);

@@ -2,12 +2,14 @@
 //! that does what a test tells it, wrong things included.
 //!
 //! `tools` and `manage` are how each tool is used, `reports` what went wrong in public with other programs,
-//! `faults` what a network and a server can do, `once` that nothing is created twice, `decoder`
+//! `faults` what a network and a server can do, `once` that nothing is created twice, `edit` that
+//! bodies keep what they hold, `decoder`
 //! that no answer of GitHub's costs more than itself, `safety` what must not get in or out.
 
 mod peer;
 mod tools;
 mod manage;
+mod edit;
 mod reports;
 mod faults;
 mod once;

@@ -12,12 +12,14 @@ mod list;
 mod search;
 mod update;
 mod comment;
+mod edit_body;
 mod label;
 mod milestone;
 mod status;
 
 pub(crate) use comment::issue_comment;
 pub(crate) use create::github_create_issue;
+pub(crate) use edit_body::issue_edit_body;
 pub(crate) use get::issue_get;
 pub(crate) use label::label_manage;
 pub(crate) use list::issue_list;
@@ -34,9 +36,10 @@ use serde_json::Value;
 use crate::backend::{Backend, Error, Observer};
 
 /// Tools that do nothing but write; `--read-only` leaves them out.
-pub(crate) const WRITERS: &[&str] = &["github_create_issue", "issue_update", "issue_comment"];
+pub(crate) const WRITERS: &[&str] =
+    &["github_create_issue", "issue_update", "issue_comment", "issue_edit_body"];
 
-/// What a write did; `ignored` is what GitHub did not take over, for want of permission.
+/// What came of creating; `ignored` is what GitHub did not take over, for want of permission.
 #[derive(Serialize, JsonSchema)]
 #[schemars(transform = frugal)]
 pub(crate) struct Written {

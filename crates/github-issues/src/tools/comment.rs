@@ -1,10 +1,9 @@
 //! Comments: adding, rewording, deleting. Reading them is `issue_get`'s.
 
-use mcp::{Context, ToolError, ToolResult};
+use mcp::{Context, Reply, ToolError, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Written;
 use super::confirm::confirm;
 use crate::backend::{Backend, text};
 
@@ -43,10 +42,7 @@ pub(crate) enum Action {
     Delete,
 }
 
-pub(crate) async fn issue_comment(
-    cx: Context<Backend>,
-    input: IssueComment,
-) -> ToolResult<Written> {
+pub(crate) async fn issue_comment(cx: Context<Backend>, input: IssueComment) -> ToolResult<Reply> {
     let repo = cx.state.policy.repo(input.repo.as_deref())?;
     let api = cx.state.api(&cx);
     let needs = |name: &str| ToolError::new(format!("`{name}` is missing for this `action`."));
@@ -57,14 +53,11 @@ pub(crate) async fn issue_comment(
             let number = input.number.ok_or_else(|| needs("number"))?;
             let created = api.create_comment(&repo, number, body?, input.allow_duplicate).await?;
             let done = if created.found { "was there already" } else { "added" };
-            let done = format!("comment {} {done}", created.item.id);
-            let url = created.item.url;
-            Ok(Written { done, number: Some(number), url, ignored: Vec::new() })
+            Ok(Reply::text(format!("comment {} {done} {}", created.item.id, created.item.url)))
         }
         Action::Edit => {
             let comment = api.edit_comment(&repo, id?, body?).await?;
-            let done = format!("comment {} edited", comment.id);
-            Ok(Written { done, number: None, url: comment.url, ignored: Vec::new() })
+            Ok(Reply::text(format!("comment {} edited", comment.id)))
         }
         Action::Delete => {
             let id = id?;
@@ -76,8 +69,7 @@ pub(crate) async fn issue_comment(
             );
             confirm(&cx, &act, input.confirm.as_deref()).await?;
             api.delete_comment(&repo, id).await?;
-            let done = format!("comment {id} deleted");
-            Ok(Written { done, number: None, url: String::new(), ignored: Vec::new() })
+            Ok(Reply::text(format!("comment {id} deleted")))
         }
     }
 }

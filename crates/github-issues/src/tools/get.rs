@@ -6,7 +6,6 @@ use serde::Deserialize;
 
 use super::rows;
 use crate::backend::Backend;
-use crate::backend::text::fingerprint;
 
 /// Show one issue: state, labels, body, and the newest comments if asked for.
 #[derive(Deserialize, JsonSchema)]
@@ -39,7 +38,7 @@ pub(crate) async fn issue_get(cx: Context<Backend>, input: IssueGet) -> ToolResu
     let me = if cx.state.policy.lockdown { api.me().await } else { None };
     let me = me.as_deref();
     let mut out = rows::head(&cx.state, me, &repo.to_string(), &issue);
-    out.push_str(&format!("body (hash {}):\n", fingerprint(&issue.body)));
+    out.push_str(&format!("body (hash {}):\n", cx.state.shown.keep(&issue.body)));
     out.push_str(&rows::quoted(&cx.state, me, &issue.author, &issue.body, input.max_chars));
     if input.comments > 0 {
         let total = usize::try_from(issue.comments).unwrap_or(usize::MAX);

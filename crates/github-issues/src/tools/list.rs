@@ -16,7 +16,7 @@ pub(crate) struct IssueList {
     repo: Option<String>,
     #[serde(default)]
     state: State,
-    /// Only with all of these; for any of several see issue_search.
+    /// All of these; for any of several use issue_search.
     #[serde(default)]
     labels: Vec<String>,
     /// Login, `none` or `*`.
@@ -28,7 +28,7 @@ pub(crate) struct IssueList {
     /// Title, number, `none` or `*`.
     #[serde(default)]
     milestone: Option<String>,
-    /// Updated since, as `2026-01-31T00:00:00Z`.
+    /// Updated since, an ISO time.
     #[serde(default)]
     since: Option<String>,
     #[serde(default)]
@@ -41,7 +41,7 @@ pub(crate) struct IssueList {
     /// From an earlier answer.
     #[serde(default)]
     cursor: Option<String>,
-    /// Columns instead of the usual ones.
+    /// Columns.
     #[serde(default)]
     fields: Option<Vec<Column>>,
     /// Characters of each body.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list::default_limit;
-use super::rows::{Column, Rows};
+use super::rows::Rows;
 use crate::backend::{Backend, Cursor, Listed, Policy, Repo, Room, model, query};
 
 /// What GitHub shows of any search.
@@ -24,21 +24,12 @@ pub(crate) struct IssueSearch {
     /// By relevance if left out.
     #[serde(default)]
     sort: Option<Sort>,
-    #[serde(default)]
-    ascending: bool,
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     limit: usize,
     /// From an earlier answer.
     #[serde(default)]
     cursor: Option<String>,
-    /// Columns instead of the usual ones.
-    #[serde(default)]
-    fields: Option<Vec<Column>>,
-    /// Characters of each body.
-    #[serde(default)]
-    #[schemars(range(max = 1000))]
-    excerpt: usize,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
@@ -59,8 +50,7 @@ pub(crate) async fn issue_search(cx: Context<Backend>, input: IssueSearch) -> To
         Some(cursor) => Cursor::parse(cursor)?,
         None => Cursor::start(first_query(&input, policy, named.as_ref())?),
     };
-    let mut rows = Rows::new(&cx.state, input.limit, input.fields);
-    rows.excerpt_chars = input.excerpt;
+    let mut rows = Rows::new(&cx.state, input.limit, None);
     rows.me = if policy.lockdown { api.me().await } else { None };
     let mut outside = 0;
     let mut last_created = String::new();
@@ -121,7 +111,6 @@ fn first_query(
             Sort::Reactions => "reactions",
         };
         pairs.push(("sort", sort));
-        pairs.push(("order", if input.ascending { "asc" } else { "desc" }));
     }
     Ok(query(&pairs))
 }
@@ -137,7 +126,7 @@ fn limit_note(listed: &Listed, last_created: &str) -> String {
     match listed.total {
         Some(total) if total > MAX_RESULTS => format!(
             "[{total} in all, of which GitHub shows {MAX_RESULTS}; for the rest sort by created and \
-             add e.g. created:<{}]\n",
+             add created:<={}]\n",
             super::rows::day(last_created)
         ),
         Some(total) => format!("[{total} in all]\n"),

@@ -1,11 +1,10 @@
 //! Changing an issue's fields. Its body has a tool of its own, which cannot lose any of it.
 
-use mcp::{Context, ToolError, ToolResult};
+use mcp::{Context, Reply, ToolError, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::Written;
 use crate::backend::model::Issue;
 use crate::backend::{Api, Backend, Repo};
 
@@ -79,7 +78,7 @@ pub(crate) enum LockReason {
     Spam,
 }
 
-pub(crate) async fn issue_update(cx: Context<Backend>, input: IssueUpdate) -> ToolResult<Written> {
+pub(crate) async fn issue_update(cx: Context<Backend>, input: IssueUpdate) -> ToolResult<Reply> {
     check(&input)?;
     let repo = cx.state.policy.repo(input.repo.as_deref())?;
     let api = cx.state.api(&cx);
@@ -111,7 +110,11 @@ pub(crate) async fn issue_update(cx: Context<Backend>, input: IssueUpdate) -> To
         done.push(if locked { "lock" } else { "unlock" }.to_owned());
     }
     let done = if done.is_empty() { "nothing".to_owned() } else { done.join(", ") };
-    Ok(Written { done, number: Some(issue.number), url: issue.url, ignored })
+    let told = match ignored.is_empty() {
+        true => done,
+        false => format!("{done}; not taken over by GitHub: {}", ignored.join(", ")),
+    };
+    Ok(Reply::text(told))
 }
 
 fn check(input: &IssueUpdate) -> Result<(), ToolError> {
