@@ -20,6 +20,7 @@
 //! | [`peer`] | the server process and its pipes |
 //! | [`transcript`] | the bytes sent and got, as evidence |
 //! | [`revision`] | the five revisions and their envelopes |
+//! | [`postgres`], [`cluster`] | a throw-away database for the server that needs one |
 
 #![expect(
     clippy::indexing_slicing,
@@ -41,3 +42,5 @@ pub mod client;
 pub mod peer;
 pub mod transcript;
 pub mod revision;
+pub mod postgres;
+pub mod cluster;

@@ -5,6 +5,7 @@ use crate::checks;
 use crate::client::Client;
 use crate::findings::Findings;
 use crate::peer::Peer;
+use crate::postgres;
 use crate::profile::Profile;
 use crate::report::{Report, Row};
 use crate::revision::{self, Revision};
@@ -35,13 +36,15 @@ impl Target {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = tests.parent().unwrap_or(tests).display().to_string();
         let profile = Profile::load(&tests.join("profiles").join(format!("{folder}.json")))?;
-        let arguments = profile.args.iter().map(|argument| argument.replace("{root}", &root));
-        let program = program.display().to_string();
-        Ok(Target {
-            name: format!("mcp-{folder}"),
-            command: std::iter::once(program).chain(arguments).collect(),
-            profile: Some(profile),
-        })
+        let mut command = vec![program.display().to_string()];
+        for argument in &profile.args {
+            command.push(if argument == postgres::PLACEHOLDER {
+                postgres::url()?
+            } else {
+                argument.replace("{root}", &root)
+            });
+        }
+        Ok(Target { name: format!("mcp-{folder}"), command, profile: Some(profile) })
     }
 }
 
