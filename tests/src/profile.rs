@@ -14,7 +14,8 @@ use std::path::Path;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Profile {
-    /// Arguments the server is started with; `{root}` stands for the root of this workspace.
+    /// Arguments the server is started with; `{root}` stands for the root of this workspace,
+    /// `{postgres}` for the URL of a throw-away database.
     pub args: Vec<String>,
     /// A call that is answered at once and changes nothing.
     pub quick_call: Option<ToolCall>,
