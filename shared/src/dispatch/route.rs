@@ -170,7 +170,7 @@ fn all_given(prompt: &Prompt, given: &[(String, String)]) -> Result<(), Error> {
     let is_known = |name: &str| prompt.arguments.iter().any(|argument| argument.name == name);
     match given.iter().find(|(name, _)| !is_known(name)) {
         Some((name, _)) => {
-            Err(Error::invalid_params(format!("The prompt has no argument `{name}`")))
+            Err(Error::invalid_params(format!("The prompt has no argument `{}`", shortened(name))))
         }
         None => Ok(()),
     }
