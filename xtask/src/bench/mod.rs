@@ -16,6 +16,7 @@ mod metric;
 mod report;
 mod size;
 mod csv;
+mod http;
 mod filesystem;
 mod csv_file;
 
@@ -66,6 +67,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if args.wants("filesystem") {
         filesystem::measure(workspace, args.quick, &mut report);
     }
+    if args.wants("http") {
+        http::measure(workspace, args.quick, &mut report);
+    }
     if args.wants("size") {
         size::measure(workspace, args.quick, &mut report);
     }
@@ -89,7 +93,7 @@ fn run_optimised(workspace: &Workspace) -> Result<()> {
 
 fn check_names(args: &Args) -> Result<()> {
     let known: Vec<_> =
-        subject::NAMES.iter().chain(&["size", "csv", "filesystem"]).copied().collect();
+        subject::NAMES.iter().chain(&["size", "csv", "http", "filesystem"]).copied().collect();
     match args.names.iter().find(|name| !known.contains(&name.as_str())) {
         Some(name) => {
             bail!("nothing to measure is called `{name}`; there are: {}", known.join(", "))

@@ -40,7 +40,8 @@ fn at_most(path: &Path, limit: usize, breaches: &mut Breaches) -> Result<()> {
     let text = std::fs::read_to_string(path)?;
     let mut is_generated = false;
     let by_hand = text.lines().filter(|line| {
-        is_generated = (is_generated || line.ends_with(":begin -->")) && !line.ends_with(":end -->");
+        is_generated =
+            (is_generated || line.ends_with(":begin -->")) && !line.ends_with(":end -->");
         !is_generated
     });
     let lines = by_hand.count();
