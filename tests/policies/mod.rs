@@ -1,8 +1,11 @@
 //! The common flags, each over every server: what is over a limit is refused clearly, and the
 //! server goes on. A flag that `--help` names and no row here proves is a failure, too.
 
+mod http;
 pub(crate) mod running;
 mod subject;
+mod tasks;
+mod web;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,8 +34,17 @@ const PROOFS: &[(&str, Proof)] = &[
     ("--max-depth", max_depth),
     ("--max-in-flight", max_in_flight),
     ("--max-subscriptions", max_subscriptions),
+    ("--task-ttl-secs", tasks::ttl),
+    ("--max-tasks", tasks::number),
     ("--rate-limit", rate_limit),
     ("--state-key-file", state_key_file),
+    ("--http", http::http),
+    ("--allow-host", http::allow_host),
+    ("--allow-origin", http::allow_origin),
+    ("--auth-token-file", http::auth_token_file),
+    ("--max-connections", http::max_connections),
+    ("--max-sessions", http::max_sessions),
+    ("--session-idle-secs", http::session_idle),
 ];
 
 const CANARY: &str = "canary-5f2c9b";
@@ -66,6 +78,8 @@ fn common_flags(subject: &Subject) -> BTreeSet<String> {
     let output = Command::new(&subject.command(&[])[0]).arg("--help").output().unwrap();
     let help = String::from_utf8(output.stdout).unwrap();
     let (_, common) = help.split_once("Common options:").expect("common options");
+    // Those of one server alone, and tested with it.
+    let common = common.split("OAuth options:").next().unwrap_or_default();
     let flags = common.lines().filter_map(|line| line.trim().strip_prefix("--"));
     let name = |flag: &str| format!("--{}", flag.split([' ', '\n']).next().unwrap_or_default());
     flags.map(name).collect()
@@ -332,6 +346,7 @@ fn rate_limit(subject: &Subject) {
         let message = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(message.contains("Too many calls; try again in"), "{answer}");
     }
+    http::rate_limit_spares_others(subject);
     let last = refused.last().expect("most are refused");
     let wait_ms = last["error"]["data"]["retryAfterMs"].as_u64().expect("when to try again");
     assert!(wait_ms <= 1_000, "{last}");

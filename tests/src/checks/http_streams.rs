@@ -1,10 +1,10 @@
-//! The streams of a session over Streamable HTTP: what each carries, and coming back to one.
+//! The streams of Streamable HTTP: what each carries, and, in a session, coming back to one.
 
 use crate::check::{Check, Ctx, Level, Outcome, Verdict, ensure, fail, skip};
 use crate::checks::http_raw::{Raw, until};
 use crate::checks::{must, observed, should};
 use crate::profile::told;
-use crate::revision::{ONLY_2025_11, STREAMABLE};
+use crate::revision::{MODERN, ONLY_2025_11, STREAMABLE};
 use crate::transport::Transport::Http;
 use crate::web::events::Event;
 use crate::web::{Reply, parsed};
@@ -25,6 +25,7 @@ pub(super) const CHECKS: &[Check] = &[
     should("S-097", ONLY_2025_11, "A stream begins with an id and no data.", primes).over(Http),
     must("S-099", STREAMABLE, "Requests at the same time have a stream each.", serves_many)
         .over(Http),
+    must("S-122", MODERN, "Requests at the same time have a stream each.", serves_many).over(Http),
 ];
 
 /// How long a stream is listened to for what must not come.

@@ -52,7 +52,7 @@ impl Watch {
             }
             _ => {}
         }
-        *status >= 400 && message.is_null()
+        *status >= 400 && message.is_null() && self.revision != Revision::V2024_11_05
     }
 
     fn judge_modern(&mut self, exchange: &Exchange, code: Option<i64>) {

@@ -5,6 +5,7 @@
 //! message waits a moment for the head of the response to the one before it.
 
 use super::events::{Event, Parser};
+use super::post::{HEAD_PATIENCE, Post};
 use super::routing::{self, Parameters, Session};
 use super::{content_type, plain_client};
 use crate::peer::{Carried, Exchange, Incoming, Sent, Stream};
@@ -20,15 +21,9 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-/// How long the next message waits for the head of the response to a request.
-const ORDER_PATIENCE: Duration = Duration::from_millis(30);
-/// The same where the next message needs what the response says.
-const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 /// More messages in one piece than this are sent at the same time.
 const MOST_IN_ORDER: usize = 256;
 const LANES: usize = 32;
-/// What takes longer to send than to serve.
-const LONG_BYTES: usize = 1 << 20;
 /// How often a client comes back for a stream that breaks off.
 const MOST_RETURNS: usize = 50;
 const RETURN_AFTER_MS: u64 = 1_000;
@@ -45,13 +40,6 @@ pub(crate) struct Shared {
     pub(crate) running: Mutex<HashMap<String, AbortHandle>>,
     client: reqwest::Client,
     session: Mutex<Session>,
-}
-
-/// One message on its way.
-struct Post {
-    line: Vec<u8>,
-    message: Value,
-    sent: Sent,
 }
 
 impl Shared {
@@ -148,38 +136,6 @@ pub(crate) async fn dispatch(shared: Arc<Shared>, mut input: UnboundedReceiver<V
     }
 }
 
-impl Post {
-    fn new(shared: &Shared, line: Vec<u8>) -> Post {
-        let message: Value = serde_json::from_slice(&line).unwrap_or_default();
-        let has_id = message["id"].is_string() || message["id"].is_i64() || message["id"].is_u64();
-        let sent = match message["method"].as_str() {
-            Some(method) if has_id => {
-                let modern = routing::is_modern(shared.revision, &shared.session(), &message);
-                Sent::Request { method: method.to_owned(), modern }
-            }
-            Some(_) if message.get("id").is_none() => Sent::Other,
-            None if has_id && message.get("result").is_some() != message.get("error").is_some() => {
-                Sent::Other
-            }
-            _ => Sent::Garbage,
-        };
-        Post { line, message, sent }
-    }
-
-    fn id(&self) -> Option<String> {
-        matches!(self.sent, Sent::Request { .. }).then(|| self.message["id"].to_string())
-    }
-
-    fn patience(&self) -> Duration {
-        match &self.sent {
-            Sent::Request { method, .. } if method == "initialize" => HEAD_PATIENCE,
-            Sent::Other => HEAD_PATIENCE,
-            _ if self.line.len() > LONG_BYTES => HEAD_PATIENCE,
-            _ => ORDER_PATIENCE,
-        }
-    }
-}
-
 fn running(shared: &Shared) -> MutexGuard<'_, HashMap<String, AbortHandle>> {
     shared.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -272,7 +228,7 @@ impl Reading {
         let body = response.bytes().await.unwrap_or_default().to_vec();
         let message = (!body.is_empty()).then(|| body.clone());
         shared.say(Incoming::Exchange(exchange(Some(body))));
-        let is_message = self.is_message(shared, &content_type, status);
+        let is_message = self.sent != Sent::Get && self.is_message(shared, &content_type, status);
         if let Some(line) = message.filter(|_| is_message) {
             self.carried(shared, line, None);
         }

@@ -5,6 +5,7 @@ pub mod events;
 pub mod peer;
 pub mod server;
 mod dispatch;
+mod post;
 pub(crate) mod routing;
 
 use crate::check::{Outcome, fail};
@@ -13,6 +14,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Client, Method};
 use serde_json::Value;
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -45,11 +47,14 @@ pub struct Ask {
     pub body: Vec<u8>,
     /// Header names with capitals, as some proxies send them.
     pub title_case: bool,
+    /// The address it is sent from; any if not given.
+    pub from: Option<IpAddr>,
 }
 
 impl Ask {
     pub fn new(method: Method, url: impl Into<String>) -> Ask {
-        Ask { method, url: url.into(), headers: Vec::new(), body: Vec::new(), title_case: false }
+        let (headers, body) = (Vec::new(), Vec::new());
+        Ask { method, url: url.into(), headers, body, title_case: false, from: None }
     }
 
     /// A message for an endpoint, with what every client sends.
@@ -85,6 +90,7 @@ impl Ask {
     /// Sends it and waits for the head of the response.
     pub fn send(&self) -> Result<Reply, Outcome> {
         let mut builder = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+        builder = builder.local_address(self.from);
         if self.title_case {
             builder = builder.http1_title_case_headers();
         }

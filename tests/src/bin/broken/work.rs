@@ -151,7 +151,7 @@ impl Server {
     }
 
     /// The counter has changed: tells the session and every stream that asked.
-    fn changed(&mut self) {
+    pub(crate) fn changed(&mut self) {
         let uri = catalog::COUNTER;
         let method = "notifications/resources/updated";
         let wanted = |session: &Session| session.subscribed.iter().any(|known| known == uri);
