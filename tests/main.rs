@@ -20,6 +20,8 @@ mod policies;
 #[cfg(test)]
 mod oauth;
 #[cfg(test)]
+mod balancer;
+#[cfg(test)]
 mod stdout;
 #[cfg(test)]
 mod replicas;

@@ -62,17 +62,26 @@ impl Suite {
     /// Runs everything there is on the server that `program` starts, and gives a row for each
     /// check of each scenario.
     pub fn run(&self, server: &str, program: &Path) -> Result<Vec<Row>> {
-        let server_process = HttpServer::start(program)?;
+        let server_process = HttpServer::start(program, &[])?;
         let mut rows = Vec::new();
         for revision in REQUIREMENTS {
-            let set = ["--requirements", revision.date()];
-            rows.extend(self.run_set(server, &server_process.url, revision, &set)?);
+            rows.extend(self.run_requirements(server, &server_process.url, revision)?);
         }
         for revision in OLDER {
             let set = ["--suite", "all", "--spec-version", revision.date()];
             rows.extend(self.run_set(server, &server_process.url, revision, &set)?);
         }
         Ok(rows)
+    }
+
+    /// Runs the set of one revision on a server that runs already.
+    pub fn run_requirements(
+        &self,
+        server: &str,
+        url: &str,
+        revision: Revision,
+    ) -> Result<Vec<Row>> {
+        self.run_set(server, url, revision, &["--requirements", revision.date()])
     }
 
     fn run_set(
@@ -159,15 +168,18 @@ fn row(server: &str, revision: Revision, scenario: &str, check: &Value) -> Row {
 }
 
 /// A server of ours on a free port of this machine. Dropping it kills the process.
-struct HttpServer {
+pub struct HttpServer {
     child: Child,
-    url: String,
+    /// Of its endpoint, by the name `localhost`.
+    pub url: String,
 }
 
 impl HttpServer {
-    fn start(program: &Path) -> Result<HttpServer> {
+    /// Starts `program`, and waits until it says where it is.
+    pub fn start(program: &Path, flags: &[&str]) -> Result<HttpServer> {
         let mut child = Command::new(program)
             .args(["--http", "127.0.0.1:0"])
+            .args(flags)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
