@@ -54,7 +54,7 @@ fn a_replica_that_dies_takes_only_its_own_requests_along() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let (answered, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     runtime.block_on(async {
-        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let client = workspace_tests::web::http_client().build().unwrap();
         // Each takes a tenth of a second, so that some are under way on each replica.
         let calls = (0..30).map(|_| call(&client, &url));
         let kill = async {
