@@ -19,10 +19,11 @@ mod writing;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp::Revision;
 use mcp::client::{Answering, Client, ToolAnswer};
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use serde_json::{Value, json};
 
 use crate::config::Config;
@@ -122,4 +123,27 @@ async fn etag(client: &Client, path: &str) -> String {
 async fn tool_names(client: &Client) -> Vec<String> {
     let tools = client.list("tools/list", "tools").await.unwrap();
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Exchanges two names all the time while `work` goes on.
+fn while_swapping<T>(one: &Path, two: &Path, work: impl FnOnce() -> T) -> T {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                renameat_with(CWD, one, CWD, two, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let _set_at_the_end = Set(&done);
+        work()
+    })
+}
+
+/// Sets a flag when it is dropped, even by a failed assertion: a test may fail, but not hang.
+struct Set<'a>(&'a AtomicBool);
+
+impl Drop for Set<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }

@@ -1,12 +1,10 @@
 //! apply_changes: all or none.
 
 use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
-use super::{call, connect_writing, directory, etag, refusal};
+use super::{call, connect_writing, directory, etag, refusal, while_swapping};
 use crate::backend::{Access, Backend, Change, Content, WriteFile};
 
 fn edit(path: &str, old: &str, new: &str) -> Value {
@@ -85,15 +83,8 @@ fn what_was_swapped_in_is_taken_back_if_the_next_cannot_be() {
         std::fs::write(inside.join(name), "").unwrap();
     }
     let backend = Backend::open(&[(inside.clone(), Access::ReadWrite)], &[]).unwrap();
-    let done = AtomicBool::new(false);
     let (mut applied, mut refused) = (0, 0);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                let (one, two) = (inside.join("second"), inside.join("other"));
-                renameat_with(CWD, one, CWD, two, RenameFlags::EXCHANGE).unwrap();
-            }
-        });
+    while_swapping(&inside.join("second"), &inside.join("other"), || {
         let write = |path: &str, content: String| {
             let (path, content) = (path.to_owned(), Content::Text(content));
             Change::Write(WriteFile { path, content, create_only: false, if_match: None })
@@ -115,7 +106,6 @@ fn what_was_swapped_in_is_taken_back_if_the_next_cannot_be() {
             assert_eq!(std::fs::read_to_string(inside.join("lines.txt")).unwrap(), first);
             assert_eq!(inside.join(format!("new {round}")).exists(), is_applied);
         }
-        done.store(true, Ordering::Relaxed);
     });
     assert!(applied + refused == 300 && refused > 0, "{applied} {refused}");
     let names = std::fs::read_dir(&inside).unwrap().map(|entry| entry.unwrap().file_name());

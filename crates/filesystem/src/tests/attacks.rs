@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp::Revision;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
-use super::{call, connect, connect_writing, directory, refusal, text};
+use super::{call, connect, connect_writing, directory, refusal, text, while_swapping};
 use crate::backend::{Access, Backend, Content, Lines, Observer, ReadText, TwoPaths, WriteFile};
 
 #[tokio::test]
@@ -74,14 +72,7 @@ fn a_directory_swapped_for_a_link_never_leads_outside() {
     let inside = dir.path().join("inside");
     std::fs::write(dir.path().join("b.txt"), "secret").unwrap();
     let backend = Backend::open(&[(inside.clone(), Access::ReadOnly)], &[]).unwrap();
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                let (folder, link) = (inside.join("folder"), inside.join("link-up"));
-                renameat_with(CWD, folder, CWD, link, RenameFlags::EXCHANGE).unwrap();
-            }
-        });
+    while_swapping(&inside.join("folder"), &inside.join("link-up"), || {
         let request = ReadText {
             path: "folder/b.txt".to_owned(),
             lines: Lines::From { start_byte: 0, first: 1, count: 9 },
@@ -92,7 +83,6 @@ fn a_directory_swapped_for_a_link_never_leads_outside() {
             .filter_map(|_| backend.read(&request).ok())
             .map(|read| read.text)
             .collect();
-        done.store(true, Ordering::Relaxed);
         assert_eq!(texts, BTreeSet::from(["b".to_owned()]));
     });
 }
@@ -245,17 +235,10 @@ fn a_directory_swapped_for_a_link_is_never_written_outside() {
     std::fs::write(outside.join("b.txt"), "secret").unwrap();
     std::os::unix::fs::symlink("../outside", inside.join("link-outside")).unwrap();
     let backend = Backend::open(&[(inside.clone(), Access::ReadWrite)], &[]).unwrap();
-    let done = AtomicBool::new(false);
     let mut before = BTreeSet::new();
     everything(&outside, &mut before);
     let mut successes = 0;
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                let (folder, link) = (inside.join("folder"), inside.join("link-outside"));
-                renameat_with(CWD, folder, CWD, link, RenameFlags::EXCHANGE).unwrap();
-            }
-        });
+    while_swapping(&inside.join("folder"), &inside.join("link-outside"), || {
         for round in 0..opens() / 100 {
             let content = Content::Text(round.to_string());
             let path = "folder/b.txt".to_owned();
@@ -267,7 +250,6 @@ fn a_directory_swapped_for_a_link_is_never_written_outside() {
             successes += u64::from(backend.copy_file(&copy, &Unobserved).is_ok());
             successes += u64::from(backend.create_directory(&format!("folder/d{round}")).is_ok());
         }
-        done.store(true, Ordering::Relaxed);
     });
     let mut after = BTreeSet::new();
     everything(&outside, &mut after);

@@ -32,7 +32,7 @@ fn a_killed_writer_leaves_a_whole_file() {
     let mut seen = std::collections::BTreeSet::new();
     for round in 0..12 {
         let mut writer = start(dir.path());
-        wait_for_a_change(&file);
+        wait_for_a_change(&file, &mut writer);
         // At another moment of a write each time.
         std::thread::sleep(Duration::from_micros(700 * round));
         writer.kill().unwrap();
@@ -57,11 +57,12 @@ fn start(dir: &Path) -> std::process::Child {
 }
 
 /// Until the writer has put another file in place.
-fn wait_for_a_change(file: &Path) {
+fn wait_for_a_change(file: &Path, writer: &mut std::process::Child) {
     use std::os::unix::fs::MetadataExt;
     let inode = || file.metadata().unwrap().ino();
     let before = inode();
     while inode() == before {
+        assert!(writer.try_wait().unwrap().is_none(), "the writer has ended");
         std::thread::yield_now();
     }
 }

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcp::Revision;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
-use super::{call, connect, directory, refusal, text};
+use super::{call, connect, directory, refusal, text, while_swapping};
 use crate::backend::{Access, Backend, Collect, Find, Grep, Observer};
 
 /// A project in `inside/project`.
@@ -274,7 +273,6 @@ fn a_directory_swapped_for_a_link_is_never_walked_outside() {
     )
     .unwrap();
     let watching = Watching { cancel_after: u64::MAX, reports: AtomicU64::new(0) };
-    let done = AtomicBool::new(false);
     let find = Find {
         path: ".".to_owned(),
         pattern: "*".to_owned(),
@@ -289,13 +287,7 @@ fn a_directory_swapped_for_a_link_is_never_walked_outside() {
         max_bytes_shown: 100_000,
         cursor: None,
     };
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                let (folder, link) = (inside.join("folder"), inside.join("link-up"));
-                renameat_with(CWD, folder, CWD, link, RenameFlags::EXCHANGE).unwrap();
-            }
-        });
+    while_swapping(&inside.join("folder"), &inside.join("link-up"), || {
         let mut searched = 0;
         for _ in 0..100 {
             let matches = backend.grep(&grep_all(), &watching).unwrap();
@@ -308,7 +300,6 @@ fn a_directory_swapped_for_a_link_is_never_walked_outside() {
             let leaked = names.paths.iter().find(|path| path.contains("secret"));
             assert_eq!(leaked, None);
         }
-        done.store(true, Ordering::Relaxed);
         assert!(searched > 0);
     });
 }

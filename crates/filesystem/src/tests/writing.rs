@@ -8,7 +8,7 @@ use rustix::fs::{XattrFlags, getxattr, setxattr};
 use serde_json::json;
 
 use super::{
-    call, connect, connect_with, connect_writing, directory, etag, refusal, text, tool_names,
+    Set, call, connect, connect_with, connect_writing, directory, etag, refusal, text, tool_names,
 };
 use crate::backend::{Access, Backend, Content, WriteFile};
 use crate::config::Config;
@@ -168,13 +168,13 @@ fn a_reader_never_sees_half_a_file() {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            let _set_at_the_end = Set(&done);
             for round in 0..40 {
                 let content = Content::Text(versions[round % 2].clone());
                 let path = "file".to_owned();
                 let request = WriteFile { path, content, create_only: false, if_match: None };
                 backend.write(&request).unwrap();
             }
-            done.store(true, Ordering::Relaxed);
         });
         while !done.load(Ordering::Relaxed) {
             let seen = std::fs::read_to_string(inside.join("file")).unwrap();
