@@ -2,8 +2,8 @@
 //!
 //! Reading order: `policy` and `arguments` (what may be run), `programs` and `places` (which files
 //! and where), `plan` (a decision and what is run), `job` and `launch` (a call as the server sees
-//! it), `wire` (what is said to the helper); then, within the helper process, `helper`, `stages`,
-//! `confine`, `seccomp` and `tree`; `stream`, `text` and `view` (what was printed), `probe` (the
+//! it), `wire` (what is said to the helper); then, within the helper process, `helper`, `wakes`,
+//! `stages`, `confine`, `seccomp` and `tree`; `stream`, `text` and `view` (what was printed), `probe` (the
 //! self-test), `own` (this binary's other parts), `record` (the operator's log).
 
 mod errors;
@@ -21,6 +21,7 @@ mod launch;
 mod wire;
 mod own;
 mod helper;
+mod wakes;
 mod stages;
 mod confine;
 mod seccomp;
@@ -52,6 +53,7 @@ pub(crate) use wire::{Exit, Failure, Limit};
 
 use job::Start;
 use jobs::Jobs;
+use launch::Helpers;
 use places::{Roots, System};
 use plan::Decider;
 use probe::Proved;
@@ -113,6 +115,7 @@ pub(crate) struct Request {
 pub(crate) struct Backend {
     decider: Decider,
     jobs: Jobs,
+    helpers: Arc<Helpers>,
     secrets: Secrets,
     record: Option<Arc<Record>>,
     sandbox: SandboxMode,
@@ -165,6 +168,7 @@ impl Backend {
         Ok(Self {
             decider: Decider { policy, programs, roots, system },
             jobs: Jobs::default(),
+            helpers: Arc::default(),
             secrets: Secrets::of(std::env::vars_os().filter_map(|(name, value)| {
                 Some((name.into_string().ok()?, value.into_string().ok()?))
             })),
@@ -224,7 +228,7 @@ impl Backend {
             scratch,
             permit,
         };
-        let job = Job::start(start).await?;
+        let job = Job::start(&self.helpers, start).await?;
         self.jobs.add(&job);
         if let Some(record) = &self.record {
             record.follow(&job, self.guarantees(proved, Some(&job)));
@@ -283,7 +287,7 @@ impl Backend {
 
     /// What the self-test has proved; it runs once, when it is first needed.
     pub(crate) async fn proved(&self) -> Proved {
-        *self.proved.get_or_init(|| probe::run(&self.decider.system)).await
+        *self.proved.get_or_init(|| probe::run(&self.helpers, &self.decider.system)).await
     }
 
     /// For a call, or for any program that is granted nothing.

@@ -2,27 +2,24 @@
 //! the call starts, and ends all of it when told to, when the time is up, or when the server is
 //! gone, however the server ended.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, set_child_subreaper,
-    setpriority_process, setrlimit, setsid, wait,
+    Resource, Rlimit, Signal, set_child_subreaper, setpriority_process, setrlimit, setsid,
 };
-
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 use super::stages::{self, Programs};
 use super::tree;
-use super::wire::{self, Done, Event, Exit, Limit, Limits, Order, Task};
+use super::wakes::{Wake, Wakes};
+use super::wire::{self, Done, Event, Limit, Limits, Order, Task};
 
 /// How often the number of processes and their memory are looked at.
 const WATCH: Duration = Duration::from_millis(50);
@@ -30,16 +27,6 @@ const WATCH: Duration = Duration::from_millis(50);
 const MAX_PROCESSES_OF_USER: u64 = 4096;
 /// How long a killed process may take to be gone.
 const KILL_AGAIN: Duration = Duration::from_millis(20);
-
-/// What wakes the main thread.
-enum Wake {
-    Order(Order),
-    /// The server is gone.
-    Alone,
-    Ended(Pid, Exit),
-    /// There is no process left.
-    Empty,
-}
 
 /// Serves one call. Never returns before everything it started is gone.
 pub(super) fn main() -> ExitCode {
@@ -54,14 +41,13 @@ fn serve() -> io::Result<()> {
     rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
     // Whoever started the server may have left descriptors open that no program should see.
     close_fds::set_fds_cloexec(3, &[]);
-    let descriptors = wire::receive_descriptors(&socket)?;
-    let mut orders = BufReader::new(socket.try_clone()?);
-    let mut line = String::new();
-    orders.read_line(&mut line)?;
-    let task: Task = serde_json::from_str(&line)?;
     survive_signals()?;
     let _already_leader = setsid();
     set_child_subreaper(Some(rustix::process::getpid()))?;
+    let mut wakes = Wakes::new(socket.try_clone()?)?;
+    // So far it was started ahead; here it waits for its task.
+    let descriptors = wire::receive_descriptors(&socket)?;
+    let task: Task = serde_json::from_slice(&wakes.first_line()?)?;
     limit(task.limits);
     let limits = task.limits;
     let programs = match stages::start(task, descriptors) {
@@ -75,10 +61,6 @@ fn serve() -> io::Result<()> {
     // What runs by now keeps its own. A flood of processes must not starve who has to end it;
     // only the superuser may do this, and the others have a limit of processes.
     let _not_allowed = setpriority_process(None, -20);
-    let (waker, wakes) = channel();
-    let reaper = waker.clone();
-    thread::spawn(move || reap(&reaper));
-    thread::spawn(move || listen(orders, &waker));
     let mut call = Call { socket, limits, wakes, programs, killed: 0, alone: false };
     call.run();
     call.finish()
@@ -111,47 +93,10 @@ fn limit(limits: Limits) {
     }
 }
 
-fn reap(wakes: &Sender<Wake>) {
-    loop {
-        let wake = match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) => Wake::Ended(pid, exit(status)),
-            Ok(None) | Err(rustix::io::Errno::INTR) => continue,
-            Err(_) => Wake::Empty,
-        };
-        let last = matches!(wake, Wake::Empty);
-        if wakes.send(wake).is_err() || last {
-            return;
-        }
-    }
-}
-
-fn exit(status: WaitStatus) -> Exit {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, Some(signal)) => Exit::Signal(signal),
-        (None, None) => Exit::Unknown,
-    }
-}
-
-fn listen(orders: BufReader<UnixStream>, wakes: &Sender<Wake>) {
-    for line in orders.lines() {
-        let Ok(order) = line
-            .map_err(io::Error::other)
-            .and_then(|line| serde_json::from_str(&line).map_err(io::Error::other))
-        else {
-            break;
-        };
-        if wakes.send(Wake::Order(order)).is_err() {
-            return;
-        }
-    }
-    let _over = wakes.send(Wake::Alone);
-}
-
 struct Call {
     socket: UnixStream,
     limits: Limits,
-    wakes: Receiver<Wake>,
+    wakes: Wakes,
     programs: Programs,
     killed: u64,
     /// The server is gone.
@@ -163,21 +108,21 @@ impl Call {
     fn run(&mut self) {
         let mut look = Instant::now() + WATCH;
         loop {
-            match self.wakes.recv_timeout(look.saturating_duration_since(Instant::now())) {
-                Ok(Wake::Order(Order::Signal(number))) => self.signal(number),
-                Ok(Wake::Order(Order::Stop)) => return self.stop(),
-                Ok(Wake::Alone) | Err(RecvTimeoutError::Disconnected) => {
+            match self.wakes.next(look) {
+                Wake::Order(Order::Signal(number)) => self.signal(number),
+                Wake::Order(Order::Stop) => return self.stop(),
+                Wake::Alone => {
                     self.alone = true;
                     return self.stop();
                 }
-                Ok(Wake::Ended(pid, exit)) => {
+                Wake::Ended(pid, exit) => {
                     self.programs.ended(pid, exit);
                     if self.programs.all_ended() {
                         return self.stop();
                     }
                 }
-                Ok(Wake::Empty) => return,
-                Err(RecvTimeoutError::Timeout) => {}
+                Wake::Empty => return,
+                Wake::Time => {}
             }
             // However many wakes there are in between.
             if look <= Instant::now() {
@@ -214,16 +159,15 @@ impl Call {
             tree::signal_all(Signal::CONT);
         }
         let until = Instant::now() + Duration::from_millis(self.limits.grace_ms);
-        while let Some(left) = until.checked_duration_since(Instant::now()) {
-            match self.wakes.recv_timeout(left) {
-                Ok(Wake::Ended(pid, exit)) => self.programs.ended(pid, exit),
-                Ok(Wake::Empty) => return,
-                Ok(Wake::Alone) => self.alone = true,
-                Ok(Wake::Order(_)) => {}
-                Err(_) => break,
+        loop {
+            match self.wakes.next(until) {
+                Wake::Ended(pid, exit) => self.programs.ended(pid, exit),
+                Wake::Empty => return,
+                Wake::Alone => self.alone = true,
+                Wake::Order(_) => {}
+                Wake::Time => return self.kill(),
             }
         }
-        self.kill();
     }
 
     /// Until nothing is left.
@@ -232,12 +176,14 @@ impl Call {
         self.programs.kill_groups();
         loop {
             tree::kill_all();
+            let again = Instant::now() + KILL_AGAIN;
             loop {
-                match self.wakes.recv_timeout(KILL_AGAIN) {
-                    Ok(Wake::Ended(pid, exit)) => self.programs.ended(pid, exit),
-                    Ok(Wake::Empty) => return,
-                    Ok(_) => {}
-                    Err(_) => break,
+                match self.wakes.next(again) {
+                    Wake::Ended(pid, exit) => self.programs.ended(pid, exit),
+                    Wake::Empty => return,
+                    Wake::Alone => self.alone = true,
+                    Wake::Order(_) => {}
+                    Wake::Time => break,
                 }
             }
         }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::Error;
 use super::ends::{self, Ends};
-use super::launch::Helper;
+use super::launch::{Helper, Helpers};
 use super::plan::Decision;
 use super::probe::Proved;
 use super::stream::Stream;
@@ -137,14 +137,14 @@ pub(super) struct Start {
 }
 
 impl Job {
-    pub(super) async fn start(start: Start) -> io::Result<Arc<Self>> {
+    pub(super) async fn start(helpers: &Arc<Helpers>, start: Start) -> io::Result<Arc<Self>> {
         let started = Instant::now();
         let ends = if start.task.tty {
             Ends::terminal()?
         } else {
             Ends::pipes(&start.input, start.merge_stderr)?
         };
-        let helper = Helper::start(&start.task, ends.theirs).await?;
+        let helper = helpers.start(&start.task, ends.theirs).await?;
         let stream = || Arc::new(Stream::new(start.max_output_bytes));
         let stdout = stream();
         let stderr = ends.stderr.is_some().then(stream);

@@ -8,13 +8,14 @@ use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
-use super::launch::Helper;
+use super::launch::Helpers;
 use super::own::Part;
 use super::places::System;
 use super::wire::{Confinement, Event, Limits, Stage, Task};
@@ -45,13 +46,13 @@ impl Proved {
 }
 
 /// Runs the self-test. What could not be tried does not count as proved.
-pub(super) async fn run(system: &System) -> Proved {
+pub(super) async fn run(helpers: &Arc<Helpers>, system: &System) -> Proved {
     let tested = async {
-        let confined = confined(system).await.unwrap_or_else(|error| {
+        let confined = confined(helpers, system).await.unwrap_or_else(|error| {
             tracing::warn!("the self-test of the sandbox failed: {error}");
             Proved::default()
         });
-        Proved { tree_kill: tree_kill().await.unwrap_or_default(), ..confined }
+        Proved { tree_kill: tree_kill(helpers).await.unwrap_or_default(), ..confined }
     };
     tokio::time::timeout(PATIENCE, tested).await.unwrap_or_default()
 }
@@ -62,13 +63,13 @@ pub(super) fn run_now(system: &System) -> io::Result<Proved> {
     thread::scope(|scope| {
         let tested = scope.spawn(|| {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            Ok(runtime.block_on(run(system)))
+            Ok(runtime.block_on(run(&Arc::default(), system)))
         });
         tested.join().unwrap_or_else(|_| Err(io::Error::other("the self-test panicked")))
     })
 }
 
-async fn confined(system: &System) -> io::Result<Proved> {
+async fn confined(helpers: &Arc<Helpers>, system: &System) -> io::Result<Proved> {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("secret"), "x")?;
     let inside = folder.path().join("inside");
@@ -84,16 +85,16 @@ async fn confined(system: &System) -> io::Result<Proved> {
     };
     let stage =
         Stage { program: start.program, args: start.args, env, confinement: Some(confinement) };
-    let (text, _) = collect(task(stage, &inside)).await?;
+    let (text, _) = collect(helpers, task(stage, &inside)).await?;
     let report = text.lines().find(|line| line.starts_with('{')).unwrap_or_default();
     Ok(serde_json::from_str(report)?)
 }
 
-async fn tree_kill() -> io::Result<bool> {
+async fn tree_kill(helpers: &Arc<Helpers>) -> io::Result<bool> {
     let start = Part::Orphan.start();
     let stage =
         Stage { program: start.program, args: start.args, env: start.env, confinement: None };
-    let (_, done) = collect(task(stage, Path::new("/"))).await?;
+    let (_, done) = collect(helpers, task(stage, Path::new("/"))).await?;
     Ok(matches!(done, Some(Event::Done(done)) if done.killed == 1))
 }
 
@@ -114,11 +115,11 @@ fn task(stage: Stage, cwd: &Path) -> Task {
 }
 
 /// All it printed, and the last thing its helper said.
-async fn collect(task: Task) -> io::Result<(String, Option<Event>)> {
+async fn collect(helpers: &Arc<Helpers>, task: Task) -> io::Result<(String, Option<Event>)> {
     let null = || File::options().read(true).write(true).open("/dev/null");
     let (mut reader, writer) = io::pipe()?;
     let descriptors = [null()?.into(), writer.into(), null()?.into()];
-    let mut helper = Helper::start(&task, descriptors).await?;
+    let mut helper = helpers.start(&task, descriptors).await?;
     let mut last = None;
     while let Some(event) = helper.event().await {
         last = Some(event);
