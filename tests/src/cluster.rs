@@ -88,7 +88,7 @@ impl Cluster {
         }
         let mut keeper = self.spawn()?;
         let log = keeper.stderr.take().ok_or_else(|| Error::other("no log"))?;
-        let started = wait_until_ready(BufReader::new(log));
+        let started = wait_until_ready(BufReader::new(log), self.log());
         self.keeper = Some(keeper);
         started?;
         self.url = (format!("postgres://{SUPERUSER}@127.0.0.1:{}/", self.port), String::new());
@@ -159,6 +159,11 @@ impl Cluster {
     /// The folder that holds the server's socket; empty for a server of somebody else's.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// What the server says since it has started.
+    pub fn log(&self) -> PathBuf {
+        self.folder.join("log")
     }
 
     /// The port on loopback; 0 for a server of somebody else's.
@@ -324,13 +329,14 @@ fn run(command: &mut Command) -> Result<Output> {
 }
 
 /// Reads the log until the server takes connections, then leaves the rest to a thread.
-fn wait_until_ready(mut log: impl BufRead + Send + 'static) -> Result<()> {
+fn wait_until_ready(mut log: impl BufRead + Send + 'static, copy: PathBuf) -> Result<()> {
     let mut said = String::new();
     while !said.contains("ready to accept connections") {
         if log.read_line(&mut said)? == 0 {
             return Err(Error::other(format!("PostgreSQL did not start: {said}")));
         }
     }
-    std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+    let mut copy = fs::File::create(copy)?;
+    std::thread::spawn(move || std::io::copy(&mut log, &mut copy));
     Ok(())
 }

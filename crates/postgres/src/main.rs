@@ -30,6 +30,7 @@ fn server(config: Config) -> anyhow::Result<Server<Backend>> {
         .tool("query", READ_ONLY.title("Run a query"), tools::query::query)
         .tool("fetch_rows", READ_ONLY.title("Fetch more rows"), tools::query::fetch_rows)
         .tool("explain_query", READ_ONLY.title("Explain a query"), tools::explain::explain_query)
+        .tool("list_databases", READ_ONLY.title("List databases"), tools::look::list_databases)
         .tool("list_schemas", READ_ONLY.title("List schemas"), tools::look::list_schemas)
         .tool("list_objects", READ_ONLY.title("List objects"), tools::look::list_objects)
         .tool("search_objects", READ_ONLY.title("Search for objects"), tools::look::search_objects)

@@ -1,7 +1,8 @@
 //! Through the protocol, in memory, against a real PostgreSQL that each run starts for itself.
 //!
 //! `query` is the read path, `types` every type's rule, `bypass` what must not get through,
-//! `lexer` the names in SQL, `look` what there is.
+//! `lexer` the names in SQL, `look` what there is, `cancel` and `faults`
+//! what happens when nobody waits or something breaks.
 
 #[expect(unreachable_pub, reason = "the workspace's own tests publish the same file")]
 mod cluster;
@@ -10,6 +11,8 @@ mod types;
 mod bypass;
 mod lexer;
 mod look;
+mod cancel;
+mod faults;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -141,13 +141,14 @@ impl Drop for Database {
         // A runtime of its own: this one may be shutting down.
         let stopper = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(timeout(Duration::from_secs(1), async {
+            let cancelling = async {
                 let mut connection = PgConnection::connect_with(&options).await?;
                 for pid in pids {
                     cancel(&mut connection, pid).await?;
                 }
                 Ok::<_, sqlx::Error>(())
-            }))??;
+            };
+            runtime.block_on(async { timeout(Duration::from_secs(1), cancelling).await })??;
             Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
         });
         if let Ok(Err(error)) = stopper.join() {
@@ -157,7 +158,11 @@ impl Drop for Database {
 }
 
 async fn cancel(connection: &mut PgConnection, pid: i32) -> Result<(), sqlx::Error> {
-    let query = sqlx::query("SELECT pg_catalog.pg_cancel_backend($1)").bind(pid);
+    // One that has gone by itself is nothing to warn of.
+    let query = sqlx::query(
+        "SELECT pg_catalog.pg_cancel_backend(pid) FROM pg_catalog.pg_stat_activity WHERE pid = $1",
+    )
+    .bind(pid);
     connection.execute(query.persistent(false)).await.map(drop)
 }
 

@@ -165,6 +165,7 @@ fn opening(database: &Database, version: u32) -> String {
         ("statement_timeout", millis(limits.statement_timeout)),
         ("lock_timeout", millis(limits.lock_timeout)),
         ("idle_in_transaction_session_timeout", millis(idle)),
+        ("client_min_messages", "error".to_owned()),
         ("standard_conforming_strings", "on".to_owned()),
         ("TimeZone", "UTC".to_owned()),
         ("DateStyle", "ISO, MDY".to_owned()),

@@ -9,8 +9,9 @@ use super::{TestDatabase, connect, refusal, result, run};
 async fn schemas_and_objects_are_listed() {
     let database = TestDatabase::new().await;
     let client = database.connect().await;
-    let found = result(&client, "list_schemas", json!({})).await;
+    let found = result(&client, "list_databases", json!({})).await;
     assert_eq!(found["databases"], json!([database.name]));
+    let found = result(&client, "list_schemas", json!({})).await;
     let sales = json!({"name": "sales", "comment": "Orders and what is in them", "tables": 1, "views": 1, "functions": 1});
     assert_eq!(found["schemas"][1], sales);
     let system = result(&client, "list_schemas", json!({"system": true})).await;

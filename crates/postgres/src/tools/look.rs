@@ -1,4 +1,4 @@
-//! What there is in a database: schemas, objects, one table.
+//! What there is: databases, schemas, objects, one table.
 
 use mcp::{Context, ToolResult};
 use schemars::JsonSchema;
@@ -6,7 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Kind, Objects, Schema, Search, Table};
 
-/// List the schemas of a database and the databases this server has.
+/// List the databases this server has; other tools take their names as `database`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListDatabases {}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Databases {
+    /// The first is the one that is meant where none is named.
+    databases: Vec<String>,
+}
+
+pub(crate) async fn list_databases(
+    cx: Context<Backend>,
+    _: ListDatabases,
+) -> ToolResult<Databases> {
+    Ok(Databases { databases: cx.state.names() })
+}
+
+/// List the schemas of a database.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListSchemas {
@@ -21,13 +39,10 @@ pub(crate) struct ListSchemas {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Schemas {
     schemas: Vec<Schema>,
-    /// Names to give as `database`.
-    databases: Vec<String>,
 }
 
 pub(crate) async fn list_schemas(cx: Context<Backend>, input: ListSchemas) -> ToolResult<Schemas> {
-    let schemas = cx.state.schemas(input.database.as_deref(), input.system).await?;
-    Ok(Schemas { schemas, databases: cx.state.names() })
+    Ok(Schemas { schemas: cx.state.schemas(input.database.as_deref(), input.system).await? })
 }
 
 /// List tables, views, sequences, functions, types and extensions.
