@@ -143,8 +143,11 @@ const STATE: &str = "SELECT concat_ws('|',
     (SELECT string_agg(relname, ',' ORDER BY oid) FROM pg_class WHERE oid >= 16384),
     (SELECT count(*) FROM ins), (SELECT count(*) FROM customer),
     (SELECT last_value FROM counter), (SELECT count(*) FROM pg_largeobject_metadata),
-    (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'),
-    (SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND pid <> pg_backend_pid()),
+    (SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database
+        WHERE datname = current_database() AND locktype = 'advisory'),
+    (SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database
+        WHERE datname = current_database() AND mode = 'AccessExclusiveLock'
+            AND pid <> pg_backend_pid()),
     (SELECT count(*) FROM pg_replication_slots), (SELECT count(*) FROM pg_prepared_xacts),
     (SELECT count(*) FROM pg_extension), (SELECT string_agg(relacl::text, ',') FROM pg_class),
     (SELECT count(*) FROM pg_roles))";
