@@ -52,6 +52,8 @@ pub(crate) use hits::{Collect, Hits};
 pub(crate) use look::{Details, Entry, FileInfo, Kind, List, Listing, Order};
 pub(crate) use manage::{Copied, TwoPaths};
 pub(crate) use media::{Media, Whole};
+#[cfg(test)]
+pub(crate) use page::{Page, PageSize};
 pub(crate) use root::Access;
 pub(crate) use text::{Cut, Lines, ReadText, Text};
 pub(crate) use tree::{LookAtTree, Tree};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-pub(super) struct Page<V> {
+pub(crate) struct Page<V> {
     kept: BTreeMap<String, (V, usize)>,
     size: PageSize,
     bytes: usize,
@@ -15,10 +15,10 @@ pub(super) struct Page<V> {
 
 /// What a page may hold, and where it begins.
 #[derive(Clone)]
-pub(super) struct PageSize {
-    pub(super) max_items: usize,
-    pub(super) max_bytes: usize,
-    pub(super) start: Bound<String>,
+pub(crate) struct PageSize {
+    pub(crate) max_items: usize,
+    pub(crate) max_bytes: usize,
+    pub(crate) start: Bound<String>,
 }
 
 impl PageSize {
@@ -32,19 +32,19 @@ impl PageSize {
 }
 
 impl<V> Page<V> {
-    pub(super) fn new(size: PageSize) -> Self {
+    pub(crate) fn new(size: PageSize) -> Self {
         Self { kept: BTreeMap::new(), size, bytes: 0, total: 0, is_cut: false }
     }
 
     /// Whether a result with this key would be kept.
-    pub(super) fn wants(&self, key: &str) -> bool {
+    pub(crate) fn wants(&self, key: &str) -> bool {
         let has_room = !self.is_cut && !self.is_over();
         self.size.begins_before(key)
             && (has_room || self.kept.last_key_value().is_some_and(|(last, _)| key < last.as_str()))
     }
 
     /// `bytes` is about what the result takes in memory.
-    pub(super) fn add(&mut self, key: String, value: V, bytes: usize) {
+    pub(crate) fn add(&mut self, key: String, value: V, bytes: usize) {
         self.total += 1;
         if self.wants(&key) {
             self.bytes += bytes;
@@ -56,7 +56,7 @@ impl<V> Page<V> {
     }
 
     /// Both pages must be of the same size, and no key in both.
-    pub(super) fn merge(mut self, other: Self) -> Self {
+    pub(crate) fn merge(mut self, other: Self) -> Self {
         // Behind the last of a page that is cut anything may be missing.
         let end = [self.end(), other.end()].into_iter().flatten().min();
         self.kept.extend(other.kept);
@@ -78,16 +78,16 @@ impl<V> Page<V> {
         }
     }
 
-    pub(super) fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
     /// Whether there are more results behind those kept.
-    pub(super) fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    pub(super) fn into_kept(self) -> BTreeMap<String, V> {
+    pub(crate) fn into_kept(self) -> BTreeMap<String, V> {
         self.kept.into_iter().map(|(key, (value, _))| (key, value)).collect()
     }
 

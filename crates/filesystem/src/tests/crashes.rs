@@ -56,12 +56,15 @@ fn start(dir: &Path) -> std::process::Child {
         .unwrap()
 }
 
-/// Until the writer has put another file in place.
+/// Until the writer has written.
 fn wait_for_a_change(file: &Path, writer: &mut std::process::Child) {
     use std::os::unix::fs::MetadataExt;
-    let inode = || file.metadata().unwrap().ino();
-    let before = inode();
-    while inode() == before {
+    let state = || {
+        let found = file.metadata().unwrap();
+        (found.ino(), found.mtime(), found.mtime_nsec())
+    };
+    let before = state();
+    while state() == before {
         assert!(writer.try_wait().unwrap().is_none(), "the writer has ended");
         std::thread::yield_now();
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use crate::backend::{Access, Backend, Edit, EditFile, Error};
+use crate::backend::{Access, Backend, Edit, EditFile, Error, Page, PageSize};
 
 /// How a text becomes the bytes of a file.
 #[derive(Debug, Clone, Copy)]
@@ -133,6 +133,30 @@ proptest! {
             Err(_) => prop_assert_eq!(now, bytes),
             Ok(_) => prop_assert!(now.starts_with(form.mark())),
         }
+    }
+
+    /// However results are spread over threads, what is kept is where the sorted results begin.
+    #[test]
+    fn a_page_is_a_beginning(
+        results in proptest::collection::btree_map("[a-c]{1,4}", (1_usize..30, 0_usize..3), 0..40),
+        max_items in 1_usize..12,
+        max_bytes in 1_usize..80,
+        after in "[a-c]{0,2}",
+    ) {
+        let start = std::ops::Bound::Excluded(after.clone());
+        let size = PageSize { max_items, max_bytes, start };
+        let mut pages = [(); 3].map(|()| Page::new(size.clone()));
+        for (key, (bytes, thread)) in &results {
+            pages[*thread].add(key.clone(), (), *bytes);
+        }
+        let page = pages.into_iter().reduce(Page::merge).unwrap();
+        prop_assert_eq!(page.total(), results.len() as u64);
+        let is_cut = page.is_cut();
+        let kept: Vec<String> = page.into_kept().into_keys().collect();
+        let wanted: Vec<&String> = results.keys().filter(|key| **key > after).collect();
+        prop_assert!(wanted.iter().zip(&kept).all(|(wanted, kept)| *wanted == kept), "{kept:?}");
+        prop_assert_eq!(kept.len() < wanted.len(), is_cut);
+        prop_assert!(!kept.is_empty() || wanted.is_empty());
     }
 
     /// A name of any bytes is listed in a spelling that leads back to it.

@@ -304,6 +304,25 @@ fn a_directory_swapped_for_a_link_is_never_walked_outside() {
     });
 }
 
+#[test]
+fn a_file_swapped_for_a_link_is_never_searched() {
+    let dir = directory();
+    let inside = dir.path().join("inside");
+    std::fs::write(inside.join("lines.txt"), "b").unwrap();
+    let backend =
+        Backend::open(&[(inside.clone(), Access::ReadOnly)], &[".env".to_owned()]).unwrap();
+    let watching = Watching { cancel_after: u64::MAX, reports: AtomicU64::new(0) };
+    while_swapping(&inside.join("lines.txt"), &inside.join("link-out"), || {
+        for _ in 0..1500 {
+            let matches = backend.grep(&grep_all(), &watching).unwrap();
+            let found = matches.files.iter().filter(|(path, _)| !path.starts_with("keys"));
+            for line in found.flat_map(|(_, hits)| &hits.lines) {
+                assert_eq!(line.text, "b");
+            }
+        }
+    });
+}
+
 #[tokio::test]
 async fn a_cancelled_search_is_not_answered_and_the_next_call_is() {
     let dir = directory();

@@ -152,6 +152,8 @@ async fn mode_attributes_marks_and_links_are_kept() {
         assert_eq!(&value, b"kept");
     }
     assert_eq!(std::fs::read(inside.join("wide")).unwrap(), b"\xff\xfen\0\xe4\0");
+    call(&client, "write_file", json!({"path": "wide", "content": "\u{feff}n"})).await;
+    assert_eq!(std::fs::read(inside.join("wide")).unwrap(), b"\xff\xfen\0");
     assert_eq!(std::fs::read(inside.join("lines.txt")).unwrap(), "n\u{e4}".as_bytes());
     assert!(inside.join("link-inside").is_symlink());
     assert_eq!(std::fs::read(inside.join("folder/b.txt")).unwrap(), "n\u{e4}".as_bytes());
@@ -181,6 +183,30 @@ fn a_reader_never_sees_half_a_file() {
             assert!(versions.contains(&seen), "{} bytes", seen.len());
         }
     });
+}
+
+/// Two servers share no lock: only the kernel can say who was first.
+#[test]
+fn of_two_servers_that_create_a_file_one_wins() {
+    let dir = directory();
+    let inside = dir.path().join("inside");
+    let servers = ["one", "two"]
+        .map(|name| (name, Backend::open(&[(inside.clone(), Access::ReadWrite)], &[]).unwrap()));
+    let together = std::sync::Barrier::new(servers.len());
+    for round in 0..100 {
+        let create = |(name, server): &(&str, Backend)| {
+            let (path, content) = (format!("new {round}"), Content::Text((*name).to_owned()));
+            together.wait();
+            let request = WriteFile { path, content, create_only: true, if_match: None };
+            server.write(&request).is_ok().then(|| (*name).to_owned())
+        };
+        let winners: Vec<String> = std::thread::scope(|scope| {
+            let threads = servers.each_ref().map(|server| scope.spawn(|| create(server)));
+            threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
+        });
+        let content = std::fs::read_to_string(inside.join(format!("new {round}"))).unwrap();
+        assert_eq!(winners, [content]);
+    }
 }
 
 #[tokio::test]
