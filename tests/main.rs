@@ -2,7 +2,8 @@
 //!
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
 //! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace,
-//! `policies` holds each common flag to what it promises, `http` attacks a server over HTTP.
+//! `policies` holds each common flag to what it promises, `http` attacks a server over HTTP,
+//! `survivors` holds the command server to its promise that nothing is left.
 
 #[cfg(test)]
 mod engine;
@@ -19,6 +20,12 @@ mod http;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
+mod oauth;
+#[cfg(test)]
+mod balancer;
+#[cfg(test)]
 mod stdout;
 #[cfg(test)]
 mod replicas;
+#[cfg(test)]
+mod survivors;

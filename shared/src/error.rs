@@ -16,12 +16,26 @@ pub type ToolResult<T> = Result<T, ToolError>;
 pub struct ToolError {
     message: String,
     cause: Option<String>,
+    request: Option<Box<Error>>,
 }
 
 impl ToolError {
     /// `message` says what went wrong and what to try next. It goes to the model.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), cause: None }
+        Self { message: message.into(), cause: None, request: None }
+    }
+
+    /// Fails the request itself instead: the client gets an error in place of a result, and the
+    /// model nothing.
+    pub fn request(error: Error) -> Self {
+        Self { request: Some(Box::new(error)), ..Self::new("") }
+    }
+
+    pub(crate) fn into_request_error(self) -> Result<Error, Self> {
+        match self.request {
+            Some(error) => Ok(*error),
+            None => Err(self),
+        }
     }
 
     /// Adds the cause, which goes to the log and nowhere else.

@@ -27,7 +27,7 @@ pub(crate) struct Outbox {
     ready: Notify,
     /// Held until the last who may send something has gone.
     #[cfg(feature = "http")]
-    _lease: Option<crate::http::Lease>,
+    lease: Option<crate::http::Lease>,
 }
 
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ pub(crate) enum End {
 impl Outbox {
     /// For one request of HTTP, which holds `lease` for as long as anything comes of it.
     pub(crate) fn leased(lease: crate::http::Lease) -> Self {
-        Self { _lease: Some(lease), ..Self::default() }
+        Self { lease: Some(lease), ..Self::default() }
     }
 
     /// Shows what is queued, and how it ended.
@@ -79,6 +79,14 @@ impl Outbox {
         if was_empty && !queue.bytes.is_empty() {
             self.ready.notify_one();
         }
+    }
+
+    /// Whether it ends with the answer to one request.
+    pub(crate) fn is_for_one_request(&self) -> bool {
+        #[cfg(feature = "http")]
+        return self.lease.is_some();
+        #[cfg(not(feature = "http"))]
+        false
     }
 
     /// Appends the last message of a request.

@@ -123,6 +123,11 @@ impl Running {
         self.answer(id)
     }
 
+    /// Its number among the processes.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Closes the server's input and waits for its end.
     pub(crate) fn close(mut self) -> Ended {
         self.input = None;

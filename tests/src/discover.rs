@@ -51,8 +51,11 @@ fn list(client: &mut Client, method: &str, member: &str) -> Vec<Value> {
 /// A call that works, and the names of the arguments it cannot do without.
 fn quick_call(client: &mut Client, allow_calls: bool) -> Option<(ToolCall, Vec<String>)> {
     let tools = list(client, "tools/list", "tools");
-    let is_safe = |tool: &&Value| allow_calls || tool["annotations"]["readOnlyHint"] == true;
-    tools.iter().filter(is_safe).take(TRIES).find_map(|tool| {
+    let only_reads = |tool: &Value| tool["annotations"]["readOnlyHint"] == true;
+    let mut tools: Vec<_> = tools.iter().filter(|tool| allow_calls || only_reads(tool)).collect();
+    // Even if all may be called: first what does no harm and leaves little to guess.
+    tools.sort_by_key(|tool| (!only_reads(tool), strings(&tool["inputSchema"]["required"]).len()));
+    tools.into_iter().take(TRIES).find_map(|tool| {
         let schema = &tool["inputSchema"];
         let required: Vec<String> = strings(&schema["required"]);
         let arguments = required

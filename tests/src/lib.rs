@@ -23,6 +23,7 @@
 //! | [`transport`] | which of the two, and where |
 //! | [`transcript`] | the bytes sent and got, as evidence |
 //! | [`revision`] | the five revisions and their envelopes |
+//! | [`postgres`], [`cluster`] | a throw-away database for the server that needs one |
 
 #![expect(
     clippy::indexing_slicing,
@@ -34,6 +35,7 @@ pub mod report;
 pub mod check;
 mod checks;
 pub mod case;
+pub mod official;
 pub mod pattern;
 pub mod profile;
 pub mod discover;
@@ -47,3 +49,5 @@ pub mod web;
 pub mod transport;
 pub mod transcript;
 pub mod revision;
+pub mod postgres;
+pub mod cluster;

@@ -4,18 +4,19 @@ use crate::check::{Check, Level, Outcome};
 use crate::revision::Revision;
 use crate::transport::Transport;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// What came of one check on one server in one revision.
 #[derive(Clone, Debug)]
 pub struct Row {
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     pub level: Level,
     pub revision: Revision,
     pub transport: Transport,
     pub server: String,
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     pub outcome: Outcome,
     /// The bytes sent and got, where the row is not green.
     pub evidence: Vec<String>,
@@ -38,12 +39,12 @@ impl Row {
         evidence: Vec<String>,
     ) -> Row {
         Row {
-            id: check.id,
+            id: check.id.into(),
             level: check.level,
             revision,
             transport,
             server: server.to_owned(),
-            title: check.title,
+            title: check.title.into(),
             outcome,
             evidence,
         }

@@ -3,6 +3,7 @@
 use crate::check::{Check, Ctx, Outcome, Run, Verdict, fail, skip};
 use crate::checks;
 use crate::findings::Findings;
+use crate::postgres;
 use crate::profile::Profile;
 use crate::report::{Report, Row};
 use crate::revision::{self, Revision};
@@ -33,9 +34,14 @@ impl Target {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = tests.parent().unwrap_or(tests).display().to_string();
         let profile = Profile::load(&tests.join("profiles").join(format!("{folder}.json")))?;
-        let arguments = profile.args.iter().map(|argument| argument.replace("{root}", &root));
-        let program = program.display().to_string();
-        let mut command: Vec<String> = std::iter::once(program).chain(arguments).collect();
+        let mut command = vec![program.display().to_string()];
+        for argument in &profile.args {
+            command.push(if argument == postgres::PLACEHOLDER {
+                postgres::url()?
+            } else {
+                argument.replace("{root}", &root)
+            });
+        }
         let endpoint = match transport {
             Transport::Stdio => Endpoint::Stdio(command),
             Transport::Http => {

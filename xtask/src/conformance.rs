@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use workspace_tests::discover;
+use workspace_tests::official::Suite;
 use workspace_tests::report::{Report, Row};
 use workspace_tests::revision::{self, Revision};
 use workspace_tests::run::{self, Options, Target};
@@ -29,6 +30,12 @@ pub(crate) struct Args {
     /// With --stdio or --url: call any tool that answers, not only those that say they just read
     #[arg(long, requires = "foreign")]
     allow_calls: bool,
+    /// Run only the official suite, on the server that shows everything
+    #[arg(long, conflicts_with_all = ["foreign", "no_official", "revisions"])]
+    official: bool,
+    /// Leave out the official suite, which needs Node and npm
+    #[arg(long)]
+    no_official: bool,
     /// How our own servers are reached
     #[arg(long, value_enum, default_value_t = Over::Both, conflicts_with = "foreign")]
     transport: Over,
@@ -67,11 +74,18 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let targets = match (&args.stdio, &args.url) {
         (Some(command), _) => vec![foreign_command(command, args.allow_calls)?],
         (None, Some(url)) => vec![foreign_url(url, args.allow_calls)?],
+        (None, None) if args.official => Vec::new(),
         (None, None) => ours(workspace, &args.names, args.transport)?,
     };
+    let is_foreign = args.stdio.is_some() || args.url.is_some();
+    let is_all = !is_foreign && args.names.is_empty() && args.revisions.is_empty();
+    let with_official = args.official || is_all && !args.no_official;
     let revisions = args.revisions.clone();
     let options = Options { revisions, schema_dir: args.schema_dir.clone(), ..Options::default() };
-    let report = check(&targets, &options)?;
+    let mut report = check(&targets, &options)?;
+    if with_official {
+        report.rows.extend(official(workspace)?);
+    }
     if let Some(path) = &args.json {
         write(path, &format!("{:#}\n", report.json()))?;
     }
@@ -85,14 +99,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 /// Every server in every revision over both transports, as `cargo xtask test` and CI do.
 pub(crate) fn run_all(workspace: &Workspace, schema_dir: Option<PathBuf>) -> Result<()> {
     let targets = ours(workspace, &[], Over::Both)?;
-    let report = check(&targets, &Options { schema_dir, ..Options::default() })?;
+    let mut report = check(&targets, &Options { schema_dir, ..Options::default() })?;
+    report.rows.extend(official(workspace)?);
     ensure!(report.passed(), "a requirement does not hold");
     Ok(())
 }
 
 /// One report over all targets; each target's own is printed when it is complete.
 fn check(targets: &[Target], options: &Options) -> Result<Report> {
-    ensure!(!targets.is_empty(), "no server to check");
     let mut all = Vec::new();
     for target in targets {
         let mut progress = Progress::start(&target.name);
@@ -103,6 +117,20 @@ fn check(targets: &[Target], options: &Options) -> Result<Report> {
     }
     let names: Vec<_> = targets.iter().map(|target| target.name.as_str()).collect();
     Ok(Report { server: names.join(", "), rows: all })
+}
+
+/// The official suite, on the one server that has its fixtures.
+fn official(workspace: &Workspace) -> Result<Vec<Row>> {
+    let servers = workspace.select(&["everything".to_owned()])?;
+    workspace.build(&servers, Profile::Debug)?;
+    let mut rows = Vec::new();
+    for server in &servers {
+        let suite = Suite::install(&workspace.target_dir.join("official-suite"));
+        let suite = suite.context("the official suite was not run; --no-official leaves it out")?;
+        rows.extend(suite.run(&server.name, &workspace.binary(server, Profile::Debug))?);
+    }
+    println!("{}", Report { server: "the official suite".to_owned(), rows: rows.clone() }.table());
+    Ok(rows)
 }
 
 fn ours(workspace: &Workspace, names: &[String], over: Over) -> Result<Vec<Target>> {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use super::roots::Root;
-use super::{AskError, Question};
+use super::{AskError, Question, undeclared};
 use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::wire;
@@ -24,8 +24,16 @@ pub(crate) struct BackChannel {
     last_id: AtomicU64,
     /// `None` once the client has closed: nobody will answer any more.
     waiting: Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>,
+    roots: Mutex<KnownRoots>,
+}
+
+#[derive(Debug, Default)]
+struct KnownRoots {
     /// What `roots/list` answered last, until the client says it has changed.
-    roots: Mutex<Option<Vec<Root>>>,
+    roots: Option<Vec<Root>>,
+    /// How often the client has said so. An answer asked for before that is out of date, even
+    /// if it is looked at afterwards.
+    changes: u64,
 }
 
 impl BackChannel {
@@ -35,17 +43,14 @@ impl BackChannel {
             timeout,
             last_id: AtomicU64::new(0),
             waiting: Mutex::new(Some(HashMap::new())),
-            roots: Mutex::new(None),
+            roots: Mutex::default(),
         }
     }
 
     /// The question goes out on `stream`, the one of the request it is asked for.
     pub(crate) async fn ask(&self, question: &Question, stream: &Outbox) -> Answer {
         if !question.is_supported(&self.capabilities) {
-            return Err(AskError::Unsupported(format!(
-                "it has not declared {}",
-                question.needs.join(".")
-            )));
+            return Err(undeclared(question));
         }
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, answer) = oneshot::channel();
@@ -72,12 +77,24 @@ impl BackChannel {
         *lock(&self.waiting) = None;
     }
 
-    pub(crate) fn cached_roots(&self) -> Option<Vec<Root>> {
-        lock(&self.roots).clone()
+    /// The roots, if they are known, and how often they have changed so far.
+    pub(crate) fn known_roots(&self) -> (Option<Vec<Root>>, u64) {
+        let known = lock(&self.roots);
+        (known.roots.clone(), known.changes)
     }
 
-    pub(crate) fn remember_roots(&self, roots: Option<Vec<Root>>) {
-        *lock(&self.roots) = roots;
+    /// Keeps what was asked for when the roots had changed `changes` times.
+    pub(crate) fn keep_roots(&self, roots: &[Root], changes: u64) {
+        let mut known = lock(&self.roots);
+        if known.changes == changes {
+            known.roots = Some(roots.to_vec());
+        }
+    }
+
+    pub(crate) fn roots_changed(&self) {
+        let mut known = lock(&self.roots);
+        known.roots = None;
+        known.changes += 1;
     }
 }
 

@@ -2,42 +2,42 @@
 //! 2026-07-28 is served without a session, anything else belongs to the session `initialize`
 //! opened, and both may share one pipe.
 
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 
-use super::calls::{Batch, Calls, ReplyTo};
-use super::route::{self, Routed, STATEFUL_METHODS, STATELESS_METHODS};
-use super::{listen, route::is_known};
+use super::calls::Calls;
+use super::reply::{Batch, ReplyTo};
+use super::route::Routed;
+use super::stateful::Stateful;
+use super::stateless::Request;
 use crate::answer::{Answer, Outcome};
 use crate::ask::AskError;
-use crate::ask::back_channel::BackChannel;
-use crate::call::{Client, ClientInfo, Level, LogThreshold, Origin};
-use crate::changes::Subscriber;
 use crate::error::Error;
 use crate::jsonrpc::{self, Id, Line, Message, Refusal, Response};
 use crate::outbox::{End, Outbox};
-use crate::params::{self, Meta, Params};
+use crate::params::Params;
 use crate::policy::RateLimit;
 use crate::principal::Principal;
 use crate::registry::Registry;
 use crate::revision::Revision;
 use crate::transport::TooLong;
-use crate::wire::{self, Envelope, Handshake, RoutingHeaders};
+use crate::wire::{self, Envelope, RoutingHeaders};
 
 /// Messages in one batch (2025-03-26).
 const MAX_BATCH: usize = 1_000;
 
 pub(crate) struct Session {
-    registry: Arc<Registry>,
+    pub(super) registry: Arc<Registry>,
     /// Where what belongs to no request goes.
-    outbox: Arc<Outbox>,
-    calls: Arc<Calls>,
-    carrier: Carrier,
-    principal: Option<Arc<Principal>>,
-    rate_limit: Option<Arc<RateLimit>>,
-    stateful: OnceLock<Stateful>,
+    pub(super) outbox: Arc<Outbox>,
+    pub(super) calls: Arc<Calls>,
+    pub(super) carrier: Carrier,
+    pub(super) principal: Option<Arc<Principal>>,
+    pub(super) rate_limit: Option<Arc<RateLimit>>,
+    /// What its tasks know it by.
+    pub(super) number: u64,
+    pub(super) stateful: OnceLock<Stateful>,
 }
 
 /// What the messages of a session come on.
@@ -51,24 +51,6 @@ pub(crate) enum Carrier {
     /// A single request of HTTP, which is of 2026-07-28 or wrong.
     #[cfg(feature = "http")]
     HttpRequest,
-}
-
-/// A request of 2026-07-28, taken apart.
-struct Request<'a> {
-    id: &'a Id<'a>,
-    method: &'a str,
-    params: &'a Params<'a>,
-    meta: &'a Meta<'a>,
-    stream: &'a Arc<Outbox>,
-}
-
-/// What `initialize` has agreed on.
-struct Stateful {
-    revision: Revision,
-    client: Arc<ClientInfo>,
-    log_level: Arc<AtomicU8>,
-    subscriber: Arc<Subscriber>,
-    back_channel: Arc<BackChannel>,
 }
 
 impl Session {
@@ -87,8 +69,9 @@ impl Session {
         rate_limit: Option<Arc<RateLimit>>,
     ) -> Self {
         let calls = Arc::new(Calls::new(Arc::clone(&registry)));
+        let number = registry.tasks.session();
         let stateful = OnceLock::new();
-        Self { registry, outbox, calls, carrier, principal, rate_limit, stateful }
+        Self { registry, outbox, calls, carrier, principal, rate_limit, number, stateful }
     }
 
     pub(crate) fn calls(&self) -> &Arc<Calls> {
@@ -97,7 +80,8 @@ impl Session {
 
     /// Takes one line. Answers, now or later, go to the outbox.
     pub(crate) fn line(&self, line: &[u8]) {
-        self.deliver(jsonrpc::parse_line(line), &self.outbox, None);
+        let line = jsonrpc::parse_line(line, self.registry.limits.max_depth);
+        self.deliver(line, &self.outbox, None);
     }
 
     /// Takes what a line held. What comes of it goes to `stream`.
@@ -182,7 +166,7 @@ impl Session {
         if method == "notifications/roots/list_changed"
             && let Some(stateful) = self.stateful.get()
         {
-            stateful.back_channel.remember_roots(None);
+            stateful.back_channel.roots_changed();
         }
         if method != "notifications/cancelled" {
             return;
@@ -257,145 +241,6 @@ impl Session {
         }
     }
 
-    fn stateless_request(
-        &self,
-        request: &Request<'_>,
-        envelope: Envelope,
-        headers: Option<&RoutingHeaders<'_>>,
-    ) -> Result<Routed, Error> {
-        let Request { id, method, params, meta, stream } = *request;
-        match method {
-            "server/discover" => return Ok(Routed::Now(Ok(Answer::Discovered))),
-            "subscriptions/listen" => {
-                listen::open(&self.registry, &self.calls, stream, id, params)?;
-                return Ok(Routed::Listening);
-            }
-            _ if STATEFUL_METHODS.contains(&method) => {
-                return Err(Error::MethodNotFound(method.to_owned()));
-            }
-            "tools/call" => self.check_arguments(params, headers)?,
-            _ => {}
-        }
-        let origin = Origin {
-            revision: Revision::V2026_07_28,
-            client: envelope.client,
-            log: LogThreshold::Request(envelope.log_level),
-            back_channel: None,
-            registry: Arc::clone(&self.registry),
-            stream: Arc::clone(stream),
-            rate_limit: self.rate_limit.clone(),
-            principal: self.principal.clone(),
-        };
-        Ok(route::route(method, params, meta, origin))
-    }
-
-    fn check_arguments(
-        &self,
-        params: &Params<'_>,
-        headers: Option<&RoutingHeaders<'_>>,
-    ) -> Result<(), Error> {
-        let name = params::string(params.name, "name")?;
-        match (headers, self.registry.tool(&name)) {
-            (Some(headers), Some(tool)) => headers.check_arguments(tool, params.arguments),
-            _ => Ok(()),
-        }
-    }
-
-    fn stateful_request(
-        &self,
-        method: &str,
-        params: &Params<'_>,
-        meta: &Meta<'_>,
-        reply_to: &ReplyTo,
-    ) -> Result<Routed, Error> {
-        match method {
-            "ping" => return Ok(Routed::Now(Ok(Answer::Done))),
-            "initialize" => {
-                return self.initialize(params, reply_to).map(|answer| Routed::Now(Ok(answer)));
-            }
-            _ if !is_known(method) => return Err(Error::MethodNotFound(method.to_owned())),
-            _ => {}
-        }
-        let Some(stateful) = self.stateful.get() else {
-            return Err(Error::MissingEnvelope(wire::ENVELOPE_KEYS.to_vec()));
-        };
-        match method {
-            _ if STATELESS_METHODS.contains(&method) => {
-                Err(Error::MethodNotFound(method.to_owned()))
-            }
-            "logging/setLevel" => {
-                let level: Level = params::required(params.level, "level")?;
-                stateful.log_level.store(level as u8, Ordering::Relaxed);
-                Ok(Routed::Now(Ok(Answer::Done)))
-            }
-            "resources/subscribe" | "resources/unsubscribe" => {
-                let uri = params::string(params.uri, "uri")?;
-                self.subscribe(stateful, &uri, method == "resources/subscribe")
-                    .map(|()| Routed::Now(Ok(Answer::Done)))
-            }
-            _ => {
-                let origin = Origin {
-                    revision: stateful.revision,
-                    registry: Arc::clone(&self.registry),
-                    stream: Arc::clone(reply_to.stream()),
-                    client: Client::Session(Arc::clone(&stateful.client)),
-                    log: LogThreshold::Session(Arc::clone(&stateful.log_level)),
-                    back_channel: Some(Arc::clone(&stateful.back_channel)),
-                    rate_limit: self.rate_limit.clone(),
-                    principal: self.principal.clone(),
-                };
-                Ok(route::route(method, params, meta, origin))
-            }
-        }
-    }
-
-    fn initialize(&self, params: &Params<'_>, reply_to: &ReplyTo) -> Result<Answer, Error> {
-        if self.stateful.get().is_some() {
-            return Err(already_initialized());
-        }
-        if matches!(reply_to, ReplyTo::Batch(_)) {
-            return Err(Error::InvalidRequest("`initialize` cannot be part of a batch".into()));
-        }
-        let handshake = Handshake::read(params)?;
-        let revision = Revision::negotiate(&handshake.protocol_version);
-        tracing::info!(client = handshake.client.name, %revision, "session opened");
-        let interest = listen::unsolicited(&self.registry);
-        let back_channel = BackChannel::new(
-            handshake.client.capabilities.clone(),
-            self.registry.limits.ask_timeout,
-        );
-        let stateful = Stateful {
-            revision,
-            back_channel: Arc::new(back_channel),
-            client: Arc::new(handshake.client),
-            log_level: Arc::new(AtomicU8::new(Level::Info as u8)),
-            subscriber: self.registry.changes.subscribe(interest, &self.outbox),
-        };
-        if self.stateful.set(stateful).is_err() {
-            return Err(already_initialized());
-        }
-        Ok(Answer::Initialized(revision))
-    }
-
-    fn subscribe(&self, stateful: &Stateful, uri: &str, wanted: bool) -> Result<(), Error> {
-        if !self.registry.has_resources() {
-            return Err(Error::MethodNotFound("resources/subscribe".to_owned()));
-        }
-        if wanted && self.registry.reader(uri).is_none() {
-            return Err(Error::resource_not_found(uri));
-        }
-        stateful.subscriber.edit(|interest| {
-            if !wanted {
-                interest.resources.remove(uri);
-            } else if interest.resources.len() >= self.registry.limits.max_subscriptions {
-                return Err(listen::too_many(&self.registry));
-            } else {
-                interest.resources.insert(uri.to_owned());
-            }
-            Ok(())
-        })
-    }
-
     fn batch(&self, elements: &[&RawValue], stream: &Arc<Outbox>) {
         if !self.revision().is_some_and(Revision::has_batches) {
             let refusal = Refusal::batch("Batches are part of revision 2025-03-26 only");
@@ -439,8 +284,12 @@ impl Session {
     }
 }
 
-fn already_initialized() -> Error {
-    Error::InvalidRequest("Already initialized".into())
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.stateful.get().is_some() {
+            self.registry.tasks.end_session(self.number);
+        }
+    }
 }
 
 fn claims_stateless(message: &Message<'_>) -> bool {

@@ -13,6 +13,8 @@ use hyper::header::{AUTHORIZATION, HOST, HeaderValue, ORIGIN};
 use orion::util::secure_cmp;
 
 use super::Bind;
+#[cfg(feature = "oauth")]
+use super::oauth::{OAuth, Rejected};
 use crate::principal::Principal;
 
 #[derive(Debug)]
@@ -20,7 +22,25 @@ pub(crate) struct Access {
     /// `None`: any, because a public address has names we cannot know.
     hosts: Option<Vec<String>>,
     origins: Vec<String>,
-    token: Option<(String, Arc<Principal>)>,
+    auth: Auth,
+}
+
+/// How callers show who they are.
+#[derive(Debug)]
+pub(super) enum Auth {
+    /// They need not.
+    Anybody,
+    /// By the one token everybody shares who may come in.
+    Token(String, Arc<Principal>),
+    #[cfg(feature = "oauth")]
+    OAuth(OAuth),
+}
+
+impl Auth {
+    pub(super) fn token(token: String) -> Self {
+        let principal = Principal { name: "token".to_owned(), scopes: Vec::new() };
+        Self::Token(token, Arc::new(principal))
+    }
 }
 
 /// Why a request is not let in.
@@ -32,22 +52,19 @@ pub(super) enum Denied {
     Token {
         is_given: bool,
     },
+    /// Nobody can tell at the moment.
+    #[cfg(feature = "oauth")]
+    Unknown,
 }
 
 impl Access {
-    pub(super) fn new(
-        bind: &Bind,
-        hosts: &[String],
-        origins: &[String],
-        token: Option<String>,
-    ) -> Self {
+    pub(super) fn new(bind: &Bind, hosts: &[String], origins: &[String], auth: Auth) -> Self {
         let is_checked = !bind.is_public() || !hosts.is_empty();
         let lower = |text: &String| text.to_ascii_lowercase();
-        let principal = Principal { name: "token".to_owned(), scopes: Vec::new() };
         Self {
             hosts: is_checked.then(|| hosts.iter().map(lower).collect()),
             origins: origins.iter().map(lower).collect(),
-            token: token.map(|token| (token, Arc::new(principal))),
+            auth,
         }
     }
 
@@ -70,23 +87,42 @@ impl Access {
     }
 
     /// Who is asking; `None` if anybody may.
-    pub(super) fn principal(&self, headers: &HeaderMap) -> Result<Option<Arc<Principal>>, Denied> {
-        let Some((expected, principal)) = &self.token else {
-            return Ok(None);
-        };
-        let given = only(headers, AUTHORIZATION.as_str());
-        let token = given.and_then(|value| {
-            let (scheme, token) = value.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(token.trim_ascii())
-        });
-        let is_ours =
-            token.is_some_and(|token| secure_cmp(token.as_bytes(), expected.as_bytes()).is_ok());
-        if is_ours {
-            Ok(Some(Arc::clone(principal)))
-        } else {
-            Err(Denied::Token { is_given: headers.contains_key(AUTHORIZATION) })
+    pub(super) async fn principal(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<Option<Arc<Principal>>, Denied> {
+        let given = only(headers, AUTHORIZATION.as_str()).and_then(bearer);
+        let denied = Denied::Token { is_given: headers.contains_key(AUTHORIZATION) };
+        match &self.auth {
+            Auth::Anybody => Ok(None),
+            Auth::Token(expected, principal) => {
+                let given = given.unwrap_or_default();
+                match secure_cmp(given.as_bytes(), expected.as_bytes()) {
+                    Ok(()) => Ok(Some(Arc::clone(principal))),
+                    Err(_) => Err(denied),
+                }
+            }
+            #[cfg(feature = "oauth")]
+            Auth::OAuth(oauth) => match oauth.principal(given.ok_or(denied)?).await {
+                Ok(principal) => Ok(Some(principal)),
+                Err(Rejected::Invalid) => Err(denied),
+                Err(Rejected::Unknown) => Err(Denied::Unknown),
+            },
         }
     }
+
+    #[cfg(feature = "oauth")]
+    pub(super) fn oauth(&self) -> Option<&OAuth> {
+        match &self.auth {
+            Auth::OAuth(oauth) => Some(oauth),
+            _ => None,
+        }
+    }
+}
+
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim_ascii())
 }
 
 /// The value of a header that may come once only: with two, we and a proxy could believe
@@ -125,7 +161,7 @@ mod tests {
         let bind: Bind = "127.0.0.1:0".parse().unwrap();
         let hosts = ["mcp.example".to_owned()];
         let origins = ["https://app.example".to_owned()];
-        let access = Access::new(&bind, &hosts, &origins, None);
+        let access = Access::new(&bind, &hosts, &origins, Auth::Anybody);
         for (given, right) in [
             (vec![("host", "localhost:80")], Ok(())),
             (vec![("host", "LOCALHOST")], Ok(())),
@@ -148,18 +184,19 @@ mod tests {
         }
     }
 
-    #[test]
-    fn only_the_token_opens() {
+    #[tokio::test]
+    async fn only_the_token_opens() {
         let bind: Bind = "127.0.0.1:0".parse().unwrap();
-        let access = Access::new(&bind, &[], &[], Some("s3cret".to_owned()));
-        let opens = |given: &[(&'static str, &str)]| access.principal(&headers(given)).is_ok();
-        assert!(opens(&[("authorization", "Bearer s3cret")]));
-        assert!(opens(&[("authorization", "bearer  s3cret ")]));
+        let access = Access::new(&bind, &[], &[], Auth::token("s3cret".to_owned()));
+        let opens =
+            async |given: &[(&'static str, &str)]| access.principal(&headers(given)).await.is_ok();
+        assert!(opens(&[("authorization", "Bearer s3cret")]).await);
+        assert!(opens(&[("authorization", "bearer  s3cret ")]).await);
         for wrong in ["Bearer s3cre", "Bearer s3cretx", "Bearer", "Basic s3cret", "s3cret", ""] {
-            assert!(!opens(&[("authorization", wrong)]), "{wrong}");
+            assert!(!opens(&[("authorization", wrong)]).await, "{wrong}");
         }
-        assert!(!opens(&[]));
+        assert!(!opens(&[]).await);
         let twice = [("authorization", "Bearer s3cret"), ("authorization", "Bearer s3cret")];
-        assert!(!opens(&twice));
+        assert!(!opens(&twice).await);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 
-use super::access::Access;
+use super::access::{Access, Auth};
 use super::{Bind, Options};
 
 #[derive(Debug, Args)]
@@ -36,6 +36,9 @@ pub(crate) struct HttpArgs {
     /// How long a session lives on that nobody uses
     #[arg(long, value_name = "SECONDS", default_value_t = 1_800, value_parser = clap::value_parser!(u64).range(1..))]
     session_idle_secs: u64,
+    #[cfg(feature = "oauth")]
+    #[command(flatten)]
+    oauth: super::oauth::args::OAuthArgs,
 }
 
 const TOKEN_VARIABLE: &str = "MCP_AUTH_TOKEN";
@@ -46,12 +49,13 @@ impl HttpArgs {
         let Some(bind) = self.http.clone() else {
             return Ok(None);
         };
-        let token = self.token()?;
+        let auth = self.auth()?;
         anyhow::ensure!(
-            token.is_some() || !bind.is_public(),
-            "{bind} can be reached from other machines: give a token by --auth-token-file or {TOKEN_VARIABLE}"
+            !matches!(auth, Auth::Anybody) || !bind.is_public(),
+            "{bind} can be reached from other machines: give a token by --auth-token-file or \
+             {TOKEN_VARIABLE}, or an authorization server"
         );
-        let access = Access::new(&bind, &self.hosts, &self.origins, token);
+        let access = Access::new(&bind, &self.hosts, &self.origins, auth);
         Ok(Some(Options {
             bind,
             access,
@@ -59,6 +63,16 @@ impl HttpArgs {
             max_sessions: self.max_sessions as usize,
             session_idle: Duration::from_secs(self.session_idle_secs),
         }))
+    }
+
+    fn auth(&self) -> anyhow::Result<Auth> {
+        let token = self.token()?;
+        #[cfg(feature = "oauth")]
+        if let Some(oauth) = self.oauth.build()? {
+            anyhow::ensure!(token.is_none(), "either a token of our own, or --oauth-issuer");
+            return Ok(Auth::OAuth(oauth));
+        }
+        Ok(token.map_or(Auth::Anybody, Auth::token))
     }
 
     fn token(&self) -> anyhow::Result<Option<String>> {

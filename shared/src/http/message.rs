@@ -38,7 +38,9 @@ pub(super) async fn post(
     let (head, body) = request.into_parts();
     check_media_types(&head.headers)?;
     let bytes = read(front, body).await?;
-    let line = jsonrpc::parse_line(&bytes);
+    let line = jsonrpc::parse_line(&bytes, front.registry.limits.max_depth);
+    #[cfg(feature = "oauth")]
+    super::oauth::check_scopes(front, &caller, &line)?;
     let headers = routing_headers(&head.headers)?;
     if is_stateless(&line, &headers, head.headers.contains_key(SESSION)) {
         stateless::answer(front, line, &headers, caller).await

@@ -13,6 +13,8 @@ mod events;
 mod listener;
 mod message;
 mod metrics;
+#[cfg(feature = "oauth")]
+mod oauth;
 mod pair;
 mod reply;
 mod route;

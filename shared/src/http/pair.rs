@@ -45,6 +45,12 @@ pub(super) async fn post(
         return Err(missing());
     }
     let bytes = read(front, body).await?;
+    #[cfg(feature = "oauth")]
+    super::oauth::check_scopes(
+        front,
+        caller,
+        &crate::jsonrpc::parse_line(&bytes, front.registry.limits.max_depth),
+    )?;
     session.session.line(&bytes);
     Ok(reply::text(202, "Accepted"))
 }

@@ -76,6 +76,11 @@ pub(super) fn text(status: u16, text: impl Into<Vec<u8>>) -> Reply {
     whole(status, TEXT, text.into())
 }
 
+#[cfg(feature = "oauth")]
+pub(super) fn json(value: &serde_json::Value) -> Reply {
+    whole(200, JSON, value.to_string().into_bytes())
+}
+
 pub(super) fn empty(status: u16) -> Reply {
     let mut reply = Response::new(Body::Whole(None));
     *reply.status_mut() = status_code(status);
@@ -89,7 +94,7 @@ pub(super) struct Refused {
     code: i32,
     problem: Cow<'static, str>,
     /// A header that tells the client more.
-    hint: Option<(HeaderName, &'static str)>,
+    hint: Option<(HeaderName, Cow<'static, str>)>,
 }
 
 pub(super) fn refuse(status: u16, problem: impl Into<Cow<'static, str>>) -> Refused {
@@ -102,8 +107,8 @@ pub(super) fn mismatch(problem: String) -> Refused {
 }
 
 impl Refused {
-    pub(super) fn with(self, header: HeaderName, value: &'static str) -> Self {
-        Self { hint: Some((header, value)), ..self }
+    pub(super) fn with(self, header: HeaderName, value: impl Into<Cow<'static, str>>) -> Self {
+        Self { hint: Some((header, value.into())), ..self }
     }
 }
 
@@ -113,8 +118,10 @@ impl From<Refused> for Reply {
         let error = json!({"code": refused.code, "message": refused.problem});
         let message = json!({"jsonrpc": "2.0", "error": error}).to_string();
         let mut reply = whole(refused.status, JSON, message.into_bytes());
-        if let Some((header, value)) = refused.hint {
-            reply.headers_mut().insert(header, HeaderValue::from_static(value));
+        if let Some((header, value)) = refused.hint
+            && let Ok(value) = HeaderValue::from_str(&value)
+        {
+            reply.headers_mut().insert(header, value);
         }
         reply
     }

@@ -73,7 +73,14 @@ async fn authenticated(
         "/readyz" => return get_only(&request).map(|()| readiness(front)),
         _ => {}
     }
-    let principal = front.access.principal(request.headers()).map_err(refusal)?;
+    #[cfg(feature = "oauth")]
+    if let Some(oauth) = front.access.oauth()
+        && request.uri().path().starts_with(super::oauth::METADATA_PATH)
+    {
+        return get_only(&request).map(|()| reply::json(&oauth.metadata()));
+    }
+    let principal = front.access.principal(request.headers()).await;
+    let principal = principal.map_err(|denied| challenged(front, denied))?;
     let key = principal.as_ref().map_or(peer, |principal| principal.name.as_str().into());
     let caller = Caller { principal, key };
     match (request.uri().path(), request.method()) {
@@ -99,6 +106,10 @@ fn refusal(denied: Denied) -> Refused {
             403,
             "Pages from this origin may not come in; the server's --allow-origin can name it",
         ),
+        #[cfg(feature = "oauth")]
+        Denied::Unknown => {
+            reply::refuse(503, "The authorization server does not answer; try again")
+        }
         Denied::Token { is_given: false } => {
             reply::refuse(401, "A token is needed").with(WWW_AUTHENTICATE, "Bearer")
         }
@@ -107,6 +118,18 @@ fn refusal(denied: Denied) -> Refused {
             reply::refuse(401, "The token is not valid here").with(WWW_AUTHENTICATE, hint)
         }
     }
+}
+
+/// Where an authorization server issues the tokens, the client is told which.
+fn challenged(front: &Front, denied: Denied) -> Refused {
+    #[cfg(feature = "oauth")]
+    if let (Some(oauth), Denied::Token { is_given }) = (front.access.oauth(), denied) {
+        let error = is_given.then_some("invalid_token");
+        return refusal(denied).with(WWW_AUTHENTICATE, oauth.challenge(error, None));
+    }
+    #[cfg(not(feature = "oauth"))]
+    let _ = front;
+    refusal(denied)
 }
 
 fn get_only(request: &Request<Incoming>) -> Result<(), Refused> {

@@ -11,17 +11,19 @@ mod legacy;
 mod modern;
 mod object;
 mod results;
+mod tasks;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::answer::Outcome;
+use crate::answer::{Answer, Outcome};
 use crate::call::Level;
 use crate::changes::Interest;
 use crate::error::Error;
 use crate::jsonrpc::{Id, Refusal};
 use crate::registry::Registry;
 use crate::revision::Revision;
+use crate::tasks::Task;
 
 #[cfg(feature = "http")]
 pub(crate) use headers::unclaimed;
@@ -32,6 +34,7 @@ pub(crate) use modern::{
     ENVELOPE_KEYS, Envelope, ListenFilter, write_acknowledged, write_listen_cancelled,
 };
 use object::Object;
+pub(crate) use tasks::{declares_tasks, related_task, tasks_needed};
 
 /// Appends the response to request `id`.
 pub(crate) fn write_outcome(
@@ -41,6 +44,9 @@ pub(crate) fn write_outcome(
     id: &Id<'_>,
     outcome: &Outcome,
 ) {
+    if let Ok(Answer::TaskResult(task)) = outcome {
+        return write_task_result(out, registry, revision, id, task);
+    }
     message(out, |message| {
         message.raw("id", id.as_str());
         match outcome {
@@ -50,6 +56,28 @@ pub(crate) fn write_outcome(
             Err(error) => message.object("error", |object| write_error(object, revision, error)),
         }
     });
+}
+
+/// Appends the response a task's first request would have had.
+fn write_task_result(
+    out: &mut Vec<u8>,
+    registry: &Registry,
+    revision: Revision,
+    id: &Id<'_>,
+    task: &Task,
+) {
+    match tasks::outcome_of(task).as_deref() {
+        Ok(Ok(answer)) => message(out, |message| {
+            message.raw("id", id.as_str());
+            message.object("result", |result| {
+                tasks::write_result(result, registry, revision, id, task, answer);
+            });
+        }),
+        Ok(Err(error)) | Err(error) => message(out, |message| {
+            message.raw("id", id.as_str());
+            message.object("error", |object| write_error(object, revision, error));
+        }),
+    }
 }
 
 /// What never became a request.

@@ -15,7 +15,9 @@ mod tools;
 mod resources;
 mod misc;
 mod asks;
+mod questions;
 mod replays;
+mod rounds;
 mod notices;
 mod flow;
 mod http;
@@ -49,7 +51,9 @@ pub(crate) fn all() -> Result<impl Iterator<Item = Check>> {
         resources::CHECKS,
         misc::CHECKS,
         asks::CHECKS,
+        questions::CHECKS,
         replays::CHECKS,
+        rounds::CHECKS,
         notices::CHECKS,
         http::CHECKS,
         http_sessions::CHECKS,

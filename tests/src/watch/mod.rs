@@ -39,6 +39,8 @@ pub struct Watch {
     session_level: Option<usize>,
     discovered_capabilities: Option<Value>,
     sent_unreadable: bool,
+    /// The ids of pages the client was asked to open.
+    elicitations: HashSet<String>,
     /// Of the events of streams.
     event_ids: HashSet<String>,
 }
@@ -82,6 +84,7 @@ impl Watch {
             session_level: None,
             discovered_capabilities: None,
             sent_unreadable: false,
+            elicitations: HashSet::new(),
             event_ids: HashSet::new(),
         }
     }

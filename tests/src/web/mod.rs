@@ -34,7 +34,7 @@ pub(crate) fn runtime() -> &'static Runtime {
 
 /// Nothing but what a check says goes over the wire.
 pub(crate) fn plain_client() -> Client {
-    let builder = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+    let builder = http_client().redirect(reqwest::redirect::Policy::none());
     builder.build().unwrap_or_default()
 }
 
@@ -89,7 +89,7 @@ impl Ask {
 
     /// Sends it and waits for the head of the response.
     pub fn send(&self) -> Result<Reply, Outcome> {
-        let mut builder = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+        let mut builder = http_client().redirect(reqwest::redirect::Policy::none());
         builder = builder.local_address(self.from);
         if self.title_case {
             builder = builder.http1_title_case_headers();
@@ -201,4 +201,12 @@ pub(crate) fn content_type(response: &reqwest::Response) -> String {
     let value = response.headers().get("content-type").map(HeaderValue::as_bytes);
     let value = String::from_utf8_lossy(value.unwrap_or_default()).to_ascii_lowercase();
     value.split(';').next().unwrap_or_default().trim().to_owned()
+}
+
+/// A client for plain HTTP on this machine. Built along with servers that need TLS, it wants to be
+/// told how to do that, too.
+pub fn http_client() -> reqwest::ClientBuilder {
+    // Another thread may have been first.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder().no_proxy()
 }

@@ -49,6 +49,16 @@ pub(crate) fn tools() -> Value {
             "description": "Asks the model.",
             "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
         },
+        {
+            "name": "confer",
+            "description": "Asks the user and the model.",
+            "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
+        },
+        {
+            "name": "visit",
+            "description": "Asks the user to open a page.",
+            "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
+        },
     ])
 }
 

@@ -169,22 +169,17 @@ impl Defect {
                 let result = json!({"contents": [], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"});
                 *message = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
             }
-            "repeats-numbers" if answers("tools/list") => {
-                message["result"]["tools"][0]["inputSchema"]["properties"]["a"]["x-mcp-header"] =
-                    json!("A");
-            }
-            "bad-schema" if answers("tools/list") => {
-                message["result"]["tools"][0]["inputSchema"]["type"] = json!("objekt");
-            }
-            "lists-vary" if answers("tools/list") => {
-                message["result"]["tools"][0]["description"] =
-                    json!(std::process::id().to_string());
-            }
             "wrong-output" if answers("tools/call") => {
                 let sum = &mut message["result"]["structuredContent"]["sum"];
                 if sum.is_number() {
                     *sum = json!("many");
                 }
+            }
+            "asks-in-lists" if *modern && answers("prompts/list") => {
+                message["result"] = json!({"resultType": "input_required", "requestState": "x"});
+            }
+            "bare-32042" if *method == "tools/call" && message.get("error").is_some() => {
+                message["error"]["code"] = json!(-32042);
             }
             "wrong-code" if *method == "no/such" => message["error"]["code"] = json!(-32603),
             "untagged-updates" if *modern && *method == "notifications/resources/updated" => {
@@ -193,6 +188,20 @@ impl Defect {
             "stuck-progress" if *method == "notifications/progress" => {
                 message["params"]["progress"] = json!(1);
             }
+            _ if answers("tools/list") => {
+                self.spoil_tool(&mut message["result"]["tools"][0]);
+            }
+            _ => {}
+        }
+    }
+
+    fn spoil_tool(self, tool: &mut Value) {
+        match self.0 {
+            "repeats-numbers" => {
+                tool["inputSchema"]["properties"]["a"]["x-mcp-header"] = json!("A")
+            }
+            "bad-schema" => tool["inputSchema"]["type"] = json!("objekt"),
+            "lists-vary" => tool["description"] = json!(std::process::id().to_string()),
             _ => {}
         }
     }

@@ -49,6 +49,11 @@ impl Server {
             "resources/templates/list" => Ok(json!({"resourceTemplates": catalog::templates()})),
             "prompts/list" => Ok(json!({"prompts": catalog::prompts()})),
             "resources/read" => self.read(params, modern),
+            "prompts/get"
+                if params.get("requestState").is_some() && !self.defect.is("states-anywhere") =>
+            {
+                Err(fault(-32602))
+            }
             "prompts/get" => prompt(params),
             "completion/complete" => complete(params),
             "tools/call" => return self.call(id, params, modern),

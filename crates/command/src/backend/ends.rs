@@ -1,0 +1,97 @@
+//! The pipes, or the terminal, between the server and the programs of a call. Each of our ends has
+//! a thread of its own, so a program that does not read or does not stop printing holds up nobody.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::job::Input;
+use super::stream::Stream;
+use super::wire::Descriptors;
+
+/// What `write_stdin` may have waiting.
+const WAITING_INPUTS: usize = 16;
+/// Of a terminal nobody looks at.
+const SIZE: Winsize = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+/// What a person types at a terminal to end the input.
+const END_OF_INPUT: u8 = 4;
+
+pub(super) struct Ends {
+    pub(super) stdin: Option<File>,
+    pub(super) stdout: File,
+    /// `None`: comes by `stdout`.
+    pub(super) stderr: Option<File>,
+    /// The programs'.
+    pub(super) theirs: Descriptors,
+}
+
+impl Ends {
+    pub(super) fn pipes(input: &Input, merge_stderr: bool) -> io::Result<Self> {
+        let (stdin, their_stdin) = match input {
+            Input::Nothing => (None, File::open("/dev/null")?.into()),
+            Input::Given(_) | Input::Open => {
+                let (reader, writer) = io::pipe()?;
+                (Some(file(writer)), reader.into())
+            }
+        };
+        let (stdout, their_stdout) = io::pipe()?;
+        let (stderr, their_stderr) = if merge_stderr {
+            (None, their_stdout.try_clone()?)
+        } else {
+            let (reader, writer) = io::pipe()?;
+            (Some(file(reader)), writer)
+        };
+        let theirs = [their_stdin, their_stdout.into(), their_stderr.into()];
+        Ok(Self { stdin, stdout: file(stdout), stderr, theirs })
+    }
+
+    pub(super) fn terminal() -> io::Result<Self> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let ours = openpt(flags)?;
+        grantpt(&ours)?;
+        unlockpt(&ours)?;
+        tcsetwinsize(&ours, SIZE)?;
+        let theirs = ioctl_tiocgptpeer(&ours, flags)?;
+        let theirs = [theirs.try_clone()?, theirs.try_clone()?, theirs];
+        let stdin = Some(File::from(ours.try_clone()?));
+        Ok(Self { stdin, stdout: File::from(ours), stderr: None, theirs })
+    }
+}
+
+fn file(pipe: impl Into<OwnedFd>) -> File {
+    File::from(pipe.into())
+}
+
+pub(super) fn read(source: File, into: Arc<Stream>) -> JoinHandle<()> {
+    spawn_blocking(move || into.fill(source))
+}
+
+/// Writes what is given, then what is sent, and then ends the input.
+pub(super) fn feed(mut to: File, input: Input, is_terminal: bool) -> Option<mpsc::Sender<Vec<u8>>> {
+    let (sender, mut inputs) = mpsc::channel::<Vec<u8>>(WAITING_INPUTS);
+    let (first, sender) = match input {
+        Input::Nothing => (Vec::new(), None),
+        Input::Given(bytes) => (bytes, None),
+        Input::Open => (Vec::new(), Some(sender)),
+    };
+    spawn_blocking(move || {
+        let mut next = Some(first);
+        while let Some(bytes) = next {
+            // The program has ended, or has closed its input.
+            if to.write_all(&bytes).is_err() {
+                return;
+            }
+            next = inputs.blocking_recv();
+        }
+        if is_terminal {
+            let _program_gone = to.write_all(&[END_OF_INPUT]);
+        }
+    });
+    sender
+}

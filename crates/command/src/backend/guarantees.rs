@@ -1,0 +1,72 @@
+//! What holds for a program, by what was put on it and what the self-test proved; for the reader
+//! of a result, who should not have to guess.
+
+use serde::Serialize;
+
+use super::probe::Proved;
+use super::{Class, Job, SandboxMode};
+
+/// Each is `enforced`, `granted` (the policy lets it) or `not_enforced` and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub(crate) struct Guarantees {
+    /// No file is changed outside the scratch directory and, if granted, the roots.
+    pub(crate) fs_write: String,
+    /// Only the roots and the system's programs are read.
+    pub(crate) fs_read: String,
+    /// No other program is started.
+    pub(crate) execute: String,
+    /// No network.
+    pub(crate) net: String,
+    /// No sockets to services of this machine.
+    pub(crate) unix_sockets: String,
+    /// No signal reaches another process.
+    pub(crate) signals: String,
+    /// No process is left.
+    pub(crate) tree_kill: String,
+    /// Killed soon after it uses more than allowed.
+    pub(crate) memory: String,
+    /// Killed soon after it has more processes than allowed.
+    pub(crate) processes: String,
+}
+
+const ENFORCED: &str = "enforced";
+const GRANTED: &str = "granted";
+const WATCHED: &str = "watched";
+
+impl Guarantees {
+    /// For a call, or for any if there is none yet.
+    pub(super) fn of(mode: SandboxMode, proved: Proved, job: Option<&Job>) -> Self {
+        let confined = job.and_then(|job| job.confined.get());
+        let files = confined.is_none_or(|all| all.iter().all(|stage| stage.files));
+        let calls = confined.is_none_or(|all| all.iter().all(|stage| stage.system_calls));
+        let decisions = || job.into_iter().flat_map(|job| &job.decisions);
+        let network = decisions().any(|decision| decision.network);
+        let writes = decisions().any(|decision| decision.class.writes());
+        let starts = decisions().any(|decision| decision.class == Class::Interpreter);
+        let state = |put_on: bool, proved: bool, granted: bool| {
+            let text = match (mode, put_on && proved, granted) {
+                (SandboxMode::Off, ..) => "not_enforced (--sandbox off)",
+                (_, false, _) => "not_enforced (the kernel does not)",
+                (_, true, true) => GRANTED,
+                (_, true, false) => ENFORCED,
+            };
+            text.to_owned()
+        };
+        let watched = if proved.tree_kill { WATCHED } else { "not_enforced (no /proc)" };
+        Self {
+            fs_write: match state(files, proved.fs_write, writes).as_str() {
+                GRANTED => "enforced outside the roots".to_owned(),
+                other => other.to_owned(),
+            },
+            fs_read: state(files, proved.fs_read, false),
+            execute: state(files, proved.execute, starts),
+            net: state(calls, proved.net, network),
+            unix_sockets: state(calls, proved.unix_sockets, network),
+            signals: state(files, proved.signals, false),
+            tree_kill: if proved.tree_kill { ENFORCED } else { "not_enforced (no /proc)" }
+                .to_owned(),
+            memory: watched.to_owned(),
+            processes: watched.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The process each call runs under: the server's own binary, started again. It owns everything
+//! the call starts, and ends all of it when told to, when the time is up, or when the server is
+//! gone, however the server ended.
+
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use rustix::process::{
+    Resource, Rlimit, Signal, set_child_subreaper, setpriority_process, setrlimit, setsid,
+};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+
+use super::stages::{self, Programs};
+use super::tree;
+use super::wakes::{Wake, Wakes};
+use super::wire::{self, Done, Event, Limit, Limits, Order, Task};
+
+/// How often the number of processes and their memory are looked at.
+const WATCH: Duration = Duration::from_millis(50);
+/// Of all of the user's processes together. The superuser has no such limit.
+const MAX_PROCESSES_OF_USER: u64 = 4096;
+/// How long a killed process may take to be gone.
+const KILL_AGAIN: Duration = Duration::from_millis(20);
+
+/// Serves one call. Never returns before everything it started is gone.
+pub(super) fn main() -> ExitCode {
+    match serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn serve() -> io::Result<()> {
+    let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
+    // Whoever started the server may have left descriptors open that no program should see.
+    close_fds::set_fds_cloexec(3, &[]);
+    survive_signals()?;
+    let _already_leader = setsid();
+    set_child_subreaper(Some(rustix::process::getpid()))?;
+    let mut wakes = Wakes::new(socket.try_clone()?)?;
+    // So far it was started ahead; here it waits for its task.
+    let descriptors = wire::receive_descriptors(&socket)?;
+    let task: Task = serde_json::from_slice(&wakes.first_line()?)?;
+    limit(task.limits);
+    let limits = task.limits;
+    let programs = match stages::start(task, descriptors) {
+        Ok(programs) => programs,
+        Err(failed) => {
+            tree::kill_all();
+            return report(&socket, &failed);
+        }
+    };
+    report(&socket, &Event::Started { confined: programs.confined.clone() })?;
+    // What runs by now keeps its own. A flood of processes must not starve who has to end it;
+    // only the superuser may do this, and the others have a limit of processes.
+    let _not_allowed = setpriority_process(None, -20);
+    let mut call = Call { socket, limits, wakes, programs, killed: 0, alone: false };
+    call.run();
+    call.finish()
+}
+
+fn report(mut socket: &UnixStream, event: &Event) -> io::Result<()> {
+    socket.write_all(&wire::line(event)?)
+}
+
+/// Of the signals that can be survived none may end this process before what it started. They are
+/// caught, not ignored: what is ignored would be ignored by the programs as well.
+fn survive_signals() -> io::Result<()> {
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM] {
+        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
+    }
+    Ok(())
+}
+
+/// Limits the kernel keeps for each process; they are inherited.
+fn limit(limits: Limits) {
+    for (resource, most) in [
+        (Resource::Core, 0),
+        (Resource::Nofile, 1024),
+        (Resource::Nproc, MAX_PROCESSES_OF_USER),
+        (Resource::Fsize, limits.file_bytes),
+        (Resource::Cpu, limits.cpu_secs),
+    ] {
+        let _lower_already =
+            setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) });
+    }
+}
+
+struct Call {
+    socket: UnixStream,
+    limits: Limits,
+    wakes: Wakes,
+    programs: Programs,
+    killed: u64,
+    /// The server is gone.
+    alone: bool,
+}
+
+impl Call {
+    /// Until the last program has ended or something else ends the call; then ends the rest.
+    fn run(&mut self) {
+        let mut look = Instant::now() + WATCH;
+        loop {
+            match self.wakes.next(look) {
+                Wake::Order(Order::Signal(number)) => self.signal(number),
+                Wake::Order(Order::Stop) => return self.stop(),
+                Wake::Alone => {
+                    self.alone = true;
+                    return self.stop();
+                }
+                Wake::Ended(pid, exit) => {
+                    self.programs.ended(pid, exit);
+                    if self.programs.all_ended() {
+                        return self.stop();
+                    }
+                }
+                Wake::Empty => return,
+                Wake::Time => {}
+            }
+            // However many wakes there are in between.
+            if look <= Instant::now() {
+                if let Some(limit) = self.passed_limit() {
+                    let _server_gone = report(&self.socket, &Event::Over(limit));
+                    self.killed = tree::alive();
+                    return self.kill();
+                }
+                look = Instant::now() + WATCH;
+            }
+        }
+    }
+
+    fn passed_limit(&self) -> Option<Limit> {
+        let (processes, bytes) = tree::usage(rustix::param::page_size() as u64);
+        if processes > self.limits.max_processes {
+            return Some(Limit::Processes);
+        }
+        (bytes > self.limits.max_memory_bytes).then_some(Limit::Memory)
+    }
+
+    fn signal(&self, number: i32) {
+        if let Some(signal) = Signal::from_named_raw(number) {
+            self.programs.signal(signal);
+        }
+    }
+
+    /// Asks everything that is left to end, and kills what does not.
+    fn stop(&mut self) {
+        self.killed = tree::alive();
+        if self.killed > 0 {
+            tree::signal_all(Signal::TERM);
+            // A stopped process cannot obey.
+            tree::signal_all(Signal::CONT);
+        }
+        let until = Instant::now() + Duration::from_millis(self.limits.grace_ms);
+        loop {
+            match self.wakes.next(until) {
+                Wake::Ended(pid, exit) => self.programs.ended(pid, exit),
+                Wake::Empty => return,
+                Wake::Alone => self.alone = true,
+                Wake::Order(_) => {}
+                Wake::Time => return self.kill(),
+            }
+        }
+    }
+
+    /// Until nothing is left.
+    fn kill(&mut self) {
+        // All of a group at once, so that those which only multiply are gone with this.
+        self.programs.kill_groups();
+        loop {
+            tree::kill_all();
+            let again = Instant::now() + KILL_AGAIN;
+            loop {
+                match self.wakes.next(again) {
+                    Wake::Ended(pid, exit) => self.programs.ended(pid, exit),
+                    Wake::Empty => return,
+                    Wake::Alone => self.alone = true,
+                    Wake::Order(_) => {}
+                    Wake::Time => break,
+                }
+            }
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+        let millis = |time: nix::sys::time::TimeVal| {
+            u64::try_from(time.tv_sec() * 1000 + time.tv_usec() / 1000).unwrap_or_default()
+        };
+        let done = Done {
+            exits: self.programs.exits(),
+            killed: self.killed,
+            cpu_ms: millis(usage.user_time()) + millis(usage.system_time()),
+            max_rss_bytes: u64::try_from(usage.max_rss()).unwrap_or_default() * 1024,
+        };
+        if self.alone {
+            return Ok(());
+        }
+        report(&self.socket, &Event::Done(done))
+    }
+}

@@ -1,0 +1,117 @@
+//! From the name of a program to the file that is run. Each is found once, in directories only
+//! the operator can write to, and from then on it must stay the same file.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::Error;
+use super::places::Roots;
+
+/// Of a `#!` line.
+const MAX_INTERPRETER_BYTES: u64 = 256;
+
+/// The directories programs come from, and those found so far.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    dirs: Vec<PathBuf>,
+    found: Mutex<BTreeMap<String, Found>>,
+}
+
+/// One program, and how to tell whether it is still the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) path: PathBuf,
+    /// What runs it, if it is a script.
+    pub(crate) interpreter: Option<PathBuf>,
+    identity: Identity,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    changed: (i64, i64),
+}
+
+impl Programs {
+    /// Relative directories, those in a root and those others can write to are left out: a program
+    /// put there would be run in place of the real one.
+    pub(super) fn search(path: &str, roots: &Roots) -> Self {
+        let dirs = path.split(':').filter_map(|dir| safe_directory(Path::new(dir), roots));
+        Self { dirs: dirs.collect(), found: Mutex::default() }
+    }
+
+    pub(super) fn path_variable(&self) -> String {
+        let dirs: Vec<_> = self.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
+        dirs.join(":")
+    }
+
+    /// `name` has no slash; `path` is where the policy says it is.
+    pub(super) fn find(&self, name: &str, path: Option<&Path>) -> Result<Found, Error> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = found.get(name) {
+            let same = fs::metadata(&known.path).is_ok_and(|now| identity(&now) == known.identity);
+            return if same {
+                Ok(known.clone())
+            } else {
+                Err(Error::Changed { name: name.to_owned() })
+            };
+        }
+        let missing = || Error::NotFound { name: name.to_owned() };
+        let fresh = match path {
+            Some(path) => look(path),
+            None => self.dirs.iter().find_map(|dir| look(&dir.join(name))),
+        };
+        let fresh = fresh.ok_or_else(missing)?;
+        found.insert(name.to_owned(), fresh.clone());
+        Ok(fresh)
+    }
+}
+
+fn safe_directory(dir: &Path, roots: &Roots) -> Option<PathBuf> {
+    const WRITABLE_BY_OTHERS: u32 = 0o022;
+    if dir.is_relative() {
+        return None;
+    }
+    let real = dir.canonicalize().ok()?;
+    let metadata = fs::metadata(&real).ok()?;
+    let safe =
+        metadata.is_dir() && metadata.mode() & WRITABLE_BY_OTHERS == 0 && !roots.holds(&real);
+    if !safe {
+        tracing::warn!("{} is no safe place for programs and left out", dir.display());
+    }
+    safe.then_some(real)
+}
+
+fn look(path: &Path) -> Option<Found> {
+    const EXECUTABLE: u32 = 0o111;
+    let real = path.canonicalize().ok()?;
+    let metadata = fs::metadata(&real).ok()?;
+    let is_program = metadata.is_file() && metadata.mode() & EXECUTABLE != 0;
+    // Started by the path it was found under: many programs look at their own name.
+    is_program.then(|| Found {
+        path: path.to_owned(),
+        interpreter: interpreter(&real),
+        identity: identity(&metadata),
+    })
+}
+
+fn interpreter(path: &Path) -> Option<PathBuf> {
+    let file = fs::File::open(path).ok()?;
+    let mut line = Vec::new();
+    BufReader::new(file.take(MAX_INTERPRETER_BYTES)).read_until(b'\n', &mut line).ok()?;
+    let line = String::from_utf8(line).ok()?;
+    Some(PathBuf::from(line.strip_prefix("#!")?.split_whitespace().next()?))
+}
+
+fn identity(metadata: &Metadata) -> Identity {
+    Identity {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    }
+}

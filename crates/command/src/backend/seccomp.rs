@@ -1,0 +1,133 @@
+//! The system calls a confined program is refused: those that would lead around the file rules,
+//! to the network, into other processes or deep into the kernel. They fail with "Operation not
+//! permitted", so that a program can say what it missed.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+const EPERM: u32 = 1;
+const ENOSYS: u32 = 38;
+const CLONE_NEWUSER: u64 = 0x1000_0000;
+/// Both type into a terminal as if its user had.
+const TIOCSTI: u64 = 0x5412;
+const TIOCLINUX: u64 = 0x541c;
+/// The second way into the same system calls on x86-64.
+const X32: i64 = 0x4000_0000;
+/// Families of sockets that come with the network.
+const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+const NEVER: &[i64] = &[
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // Rings do what the calls refused here do.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Views of the system.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    // The kernel itself.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_syslog,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_fanotify_init,
+    // Keys outlive processes.
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    // The machine's name and clock.
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+];
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// In the order they must be applied.
+pub(super) fn filters(network: bool) -> Result<[BpfProgram; 2], seccompiler::Error> {
+    // A C library that is told there is no `clone3` uses `clone`, whose flags can be looked at.
+    let mut unknown = Rules::new();
+    refuse(&mut unknown, libc::SYS_clone3, Vec::new());
+    Ok([compile(unknown, ENOSYS)?, compile(refused(network)?, EPERM)?])
+}
+
+fn refused(network: bool) -> Result<Rules, seccompiler::Error> {
+    let mut rules = Rules::new();
+    for number in NEVER {
+        refuse(&mut rules, *number, Vec::new());
+    }
+    let equal = |index, op, value| -> Result<SeccompRule, seccompiler::Error> {
+        let condition = SeccompCondition::new(index, SeccompCmpArgLen::Dword, op, value)?;
+        Ok(SeccompRule::new(vec![condition])?)
+    };
+    let new_user = SeccompCmpOp::MaskedEq(CLONE_NEWUSER);
+    refuse(&mut rules, libc::SYS_clone, vec![equal(0, new_user, CLONE_NEWUSER)?]);
+    // Typing into the terminal of whoever started the server.
+    let typing = [TIOCSTI, TIOCLINUX].map(|request| equal(1, SeccompCmpOp::Eq, request));
+    let typing = typing.into_iter().collect::<Result<_, _>>()?;
+    refuse(&mut rules, libc::SYS_ioctl, typing);
+    let sockets = if network { other_sockets()? } else { Vec::new() };
+    refuse(&mut rules, libc::SYS_socket, sockets);
+    Ok(rules)
+}
+
+/// With the network granted, sockets of these families and of no other.
+fn other_sockets() -> Result<Vec<SeccompRule>, seccompiler::Error> {
+    let conditions = FAMILIES.map(|family| {
+        let family = u64::from(family.unsigned_abs());
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)
+    });
+    let all_unequal = conditions.into_iter().collect::<Result<_, _>>()?;
+    Ok(vec![SeccompRule::new(all_unequal)?])
+}
+
+/// No rules: always.
+fn refuse(rules: &mut Rules, number: i64, when: Vec<SeccompRule>) {
+    if cfg!(target_arch = "x86_64") {
+        rules.insert(number | X32, when.clone());
+    }
+    rules.insert(number, when);
+}
+
+fn compile(rules: Rules, errno: u32) -> Result<BpfProgram, seccompiler::Error> {
+    let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
+    let filter =
+        SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno), architecture)?;
+    Ok(filter.try_into()?)
+}

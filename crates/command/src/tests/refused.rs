@@ -1,0 +1,362 @@
+//! What the policy refuses, and what it says then. Nothing here is run.
+
+use serde_json::{Value, json};
+
+use super::rig::{EVERYTHING, Rig, rig, stdout};
+
+/// Refused with a text that holds `word`.
+async fn refuses(rig: &Rig, arguments: Value, word: &str) {
+    let answer = rig.execute(arguments.clone()).await;
+    assert!(answer.is_error, "{arguments} was run: {}", answer.text());
+    assert!(answer.text().contains(word), "{arguments}: {}", answer.text());
+}
+
+#[tokio::test]
+async fn a_command_is_never_taken_apart() {
+    let rig = rig(EVERYTHING, &[]).await;
+    for command in [
+        "ls; id",
+        "ls && id",
+        "ls|id",
+        "`id`",
+        "$(id)",
+        "ls\nid",
+        "ls\rid",
+        "ls -l",
+        "",
+        " ",
+        "*",
+        "echo \"safe\"; sudo rm -rf /x",
+        "echo \"x $(iptables)\"",
+        "${X:-sudo}",
+        "cat <(rm f)",
+        "echo safe\nsudo -n true",
+        "\"sudo\" id",
+        "/usr/bin/su*o",
+        "./ls",
+        "../ls",
+        "inside/ls",
+        "-",
+        "--",
+        "ls\u{200b}",
+        "/",
+        "..",
+        "no-such-program",
+    ] {
+        refuses(&rig, json!({"command": command}), "There is no program").await;
+    }
+}
+
+#[tokio::test]
+async fn a_path_must_lead_to_the_very_program() {
+    let rig = rig("", &[]).await;
+    let found = rig.call("describe_policy", json!({"command": "ls"})).await;
+    let path = found.structured["decision"]["program"].as_str().unwrap().to_owned();
+    assert!(!rig.execute(json!({"command": path})).await.is_error);
+    std::fs::copy(&path, rig.inside("ls")).unwrap();
+    refuses(&rig, json!({"command": rig.inside("ls")}), "is not the program of that name").await;
+    refuses(&rig, json!({"command": "/bin/../tmp/ls"}), "is not the program of that name").await;
+}
+
+#[tokio::test]
+async fn what_no_program_can_be_given_is_refused() {
+    let rig = rig(EVERYTHING, &[]).await;
+    for (arguments, word) in [
+        (json!({"command": "l\0s"}), "NUL"),
+        (json!({"command": "ls", "args": ["a\0b"]}), "NUL"),
+        (json!({"command": "ls", "cwd": "a\0b"}), "NUL"),
+        (json!({"command": "ls", "env": {"T\0Z": "x"}}), "NUL"),
+        (json!({"command": "ls", "env": {"TZ": "x\0"}}), "NUL"),
+        (json!({"command": "ls", "env": {"T=Z": "x"}}), "may not be set"),
+        (json!({"command": "ls", "env": {"": "x"}}), "may not be set"),
+        (json!({"command": "ls", "cwd": ".."}), "The directory"),
+        (json!({"command": "ls", "cwd": "/"}), "The directory"),
+        (json!({"command": "ls", "cwd": "a.txt"}), "The directory"),
+        (json!({"command": "ls", "cwd": "missing"}), "The directory"),
+        (json!({"command": "echo", "args": ["x".repeat(200_000)]}), "longer than the system"),
+        (json!({"command": "echo", "args": vec!["xxxxxxxxxxxxxxxx"; 200_000]}), "longer than the"),
+    ] {
+        refuses(&rig, arguments, word).await;
+    }
+}
+
+#[tokio::test]
+async fn no_variable_can_make_a_program_run_another() {
+    let names = [
+        "LD_PRELOAD",
+        "LD_LIBRARY_PATH",
+        "LD_AUDIT",
+        "DYLD_INSERT_LIBRARIES",
+        "BASH_ENV",
+        "ENV",
+        "PS4",
+        "SHELLOPTS",
+        "IFS",
+        "PYTHONSTARTUP",
+        "PYTHONPATH",
+        "NODE_OPTIONS",
+        "RUBYOPT",
+        "PERL5OPT",
+        "JAVA_TOOL_OPTIONS",
+        "GIT_SSH_COMMAND",
+        "GIT_EXTERNAL_DIFF",
+        "EDITOR",
+        "PAGER",
+        "LESSOPEN",
+        "RIPGREP_CONFIG_PATH",
+        "RUSTC_WRAPPER",
+        "GCONV_PATH",
+        "TERMINFO",
+        "PATH",
+        "HOME",
+        "ld_preload",
+        "TAR_OPTIONS",
+    ];
+    // Not even if the operator lists them.
+    let policy = format!("allow_env = {names:?}");
+    let rig = rig(&policy, &[]).await;
+    for name in names {
+        refuses(&rig, json!({"command": "ls", "env": {name: "x"}}), "may not be set").await;
+    }
+}
+
+#[tokio::test]
+async fn unclassified_programs_and_classes_not_granted_tell_the_line_to_add() {
+    let rig = rig("", &[]).await;
+    for (command, line) in [
+        ("sh", "program.sh.allow = true"),
+        ("env", "program.env.allow = true"),
+        ("xargs", "program.xargs.allow = true"),
+        ("awk", "program.awk.allow = true"),
+        ("nice", "program.nice.allow = true"),
+        ("timeout", "program.timeout.allow = true"),
+        ("setsid", "program.setsid.allow = true"),
+        ("stdbuf", "program.stdbuf.allow = true"),
+        ("rm", "program.rm.allow = true"),
+        ("tee", "program.tee.allow = true"),
+        ("who", "program.who.class = \"interpreter\""),
+        ("[", "program.\"[\".class = \"interpreter\""),
+    ] {
+        refuses(&rig, json!({"command": command}), line).await;
+    }
+    // The very line makes it run.
+    for (command, line) in
+        [("env", "program.env.allow = true"), ("[", "program.\"[\".class = \"data\"")]
+    {
+        let rig = super::rig::rig(line, &[]).await;
+        let answer = rig.execute(json!({"command": command, "args": []})).await;
+        let allowed = matches!(command, "env") || line.contains("data");
+        assert_eq!(!answer.is_error, allowed, "{}", answer.text());
+    }
+}
+
+/// Arguments by which programs write or run something.
+const REFUSED: &[(&str, &[&str])] = &[
+    ("git", &["-c", "core.pager=id", "log"]),
+    ("git", &["-c", "alias.x=!id", "x"]),
+    ("git", &["--exec-path=/tmp", "status"]),
+    ("git", &["--config-env=core.pager=X", "log"]),
+    ("git", &["-C", "/", "status"]),
+    ("git", &["log", "--output=f"]),
+    ("git", &["diff", "--ext-diff"]),
+    ("git", &["diff", "--no-index", "--output=/tmp/out", "a", "b"]),
+    ("git", &["diff", "--textconv"]),
+    ("git", &["difftool", "-x", "id"]),
+    ("git", &["submodule", "foreach", "id"]),
+    ("git", &["grep", "-Oid", "x"]),
+    ("git", &["grep", "-iOid", "x"]),
+    ("git", &["grep", "--open-files-in-pager=id", "x"]),
+    ("git", &["clone", "ext::sh -c id"]),
+    ("git", &["fetch", "--upload-pack=id"]),
+    ("git", &["branch", "-D", "main"]),
+    ("git", &["x"]),
+    ("git", &["rebase", "--exec", "id"]),
+    ("find", &[".", "-exec", "id", ";"]),
+    ("find", &[".", "-maxdepth", "0", "-exec", "sh", "-c", "id", "{}", "+"]),
+    ("find", &[".", "-execdir", "id", ";"]),
+    ("find", &[".", "-ok", "id", ";"]),
+    ("find", &[".", "-delete"]),
+    ("find", &[".", "-fls", "f"]),
+    ("find", &[".", "-fprint", "f"]),
+    ("find", &[".", "-fprintf", "f", "x"]),
+    ("find", &["-files0-from", "/etc/passwd"]),
+    ("rg", &["--pre", "id", "x", "."]),
+    ("rg", &["--pre=id", "x"]),
+    ("rg", &["--hostname-bin=id", "x"]),
+    ("rg", &["-z", "x"]),
+    ("rg", &["--search-zip", "x"]),
+    ("tar", &["--checkpoint=1", "--checkpoint-action=exec=id", "-f", "x.tar"]),
+    ("tar", &["--checkpoint-act=exec=id", "-f", "x.tar"]),
+    ("tar", &["-I", "id", "-f", "x.tar"]),
+    ("tar", &["--to-command=id", "-f", "x.tar"]),
+    ("tar", &["--use-compress-program=id", "-f", "x.tar"]),
+    ("tar", &["-xf", "x.tar"]),
+    ("tar", &["-vIid", "-f", "x.tar"]),
+    ("tar", &["-F", "id", "-f", "x.tar"]),
+    ("sort", &["--compress-program=id", "a.txt"]),
+    ("sort", &["--compress-prog", "id", "a.txt"]),
+    ("sort", &["-o", "out", "a.txt"]),
+    ("sort", &["-nobad", "a.txt"]),
+    ("sort", &["-T", "/tmp", "a.txt"]),
+    ("sort", &["--files0-from=/etc/passwd"]),
+    ("sed", &["-i", "s/a/b/", "a.txt"]),
+    ("sed", &["-ni", "p", "a.txt"]),
+    ("sed", &["--in-place", "p", "a.txt"]),
+    ("sed", &["-f", "script", "a.txt"]),
+    ("uniq", &["a.txt", "out"]),
+    ("xxd", &["a.txt", "out"]),
+    ("xxd", &["-r", "a.txt"]),
+    ("date", &["-s", "2020-01-01"]),
+    ("date", &["--set=2020-01-01"]),
+    ("file", &["-C", "-m", "x"]),
+    ("tree", &["-o", "out"]),
+    ("jq", &["-f", "/etc/passwd", "."]),
+    ("jq", &["--rawfile", "x", "/etc/passwd", "."]),
+];
+
+/// And ones like them that are harmless.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("git", &["status", "-sb"]),
+    ("git", &["log", "--oneline", "-n", "5", "-p", "--", "a.txt"]),
+    ("git", &["log", "-5"]),
+    ("git", &["log", "-n10", "--since=yesterday", "main..dev"]),
+    ("git", &["diff", "--cached", "-U10", "HEAD~1"]),
+    ("git", &["show", "HEAD:a.txt"]),
+    ("git", &["--version"]),
+    ("find", &[".", "(", "-name", "*.rs", "-o", "-name", "*.toml", ")", "-type", "f"]),
+    ("rg", &["-n", "fn main", "-g", "*.rs", "."]),
+    ("grep", &["-rnE", "--include=*.txt", "-A3", "/etc/passwd", "."]),
+    ("tar", &["-tvzf", "x.tar.gz"]),
+    ("sort", &["-k2,2", "-rn", "-t", ",", "a.txt"]),
+    ("sed", &["-n", "1,5p", "a.txt"]),
+    ("head", &["-n", "3", "a.txt"]),
+    ("head", &["-3", "a.txt"]),
+    ("ls", &["-la", "--color=auto"]),
+    ("cat", &["-"]),
+    ("cat", &["--", "-n"]),
+    ("diff", &["-u", "a.txt", "b.txt"]),
+];
+
+#[tokio::test]
+async fn arguments_not_listed_are_refused() {
+    let rig = rig("", &[]).await;
+    for (command, args) in REFUSED {
+        let decided = rig.call("describe_policy", json!({"command": command, "args": args})).await;
+        let decision = &decided.structured["decision"];
+        assert_eq!(decision["allowed"], false, "{command} {args:?}: {}", decided.text());
+    }
+    for (command, args) in ALLOWED {
+        let decided = rig.call("describe_policy", json!({"command": command, "args": args})).await;
+        let decision = &decided.structured["decision"];
+        let here =
+            decision["refusal"].as_str().is_some_and(|it| it.contains("There is no program"));
+        assert!(here || decision["allowed"] == true, "{command} {args:?}: {decision}");
+    }
+}
+
+#[tokio::test]
+async fn paths_outside_are_refused_before_the_kernel_has_to() {
+    let rig = rig("", &["--sandbox", "off"]).await;
+    std::os::unix::fs::symlink("..", rig.inside("up")).unwrap();
+    let secret = rig.outside.path().join("secret.txt");
+    for args in [
+        json!([".."]),
+        json!(["../secret.txt"]),
+        json!([secret]),
+        json!(["/etc/passwd"]),
+        json!(["up/secret.txt"]),
+        json!(["--", "../secret.txt"]),
+        json!(["-n", "../secret.txt"]),
+        json!(["missing/../../secret.txt"]),
+    ] {
+        refuses(&rig, json!({"command": "cat", "args": args}), "leads outside").await;
+    }
+    refuses(&rig, json!({"command": "ls", "args": [".."]}), "leads outside").await;
+    refuses(&rig, json!({"command": "wc", "args": ["--files0-from=../x"]}), "leads outside").await;
+    refuses(&rig, json!({"command": "grep", "args": ["-f", "../x", "y"]}), "leads outside").await;
+    let inside = json!({"command": "cat", "args": [rig.inside("a.txt")]});
+    assert_eq!(stdout(&rig.execute(inside).await), "one\ntwo\n");
+}
+
+#[tokio::test]
+async fn programs_come_from_safe_places_only() {
+    let rig = rig("", &[]).await;
+    for name in ["ls", "mine"] {
+        std::fs::copy("/bin/true", rig.inside(name)).unwrap();
+    }
+    let inside = rig.inside("").to_str().unwrap().to_owned();
+    let loose = rig.outside.path().join("loose");
+    std::fs::create_dir(&loose).unwrap();
+    std::fs::copy("/bin/true", loose.join("mine")).unwrap();
+    std::fs::set_permissions(&loose, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    let path = format!(".::{inside}:{}:relative:/usr/bin:/bin", loose.display());
+    let policy = "program.mine.class = 'data'";
+    let file = rig.outside.path().join("policy.toml");
+    std::fs::write(&file, policy).unwrap();
+    let flags = ["x", "--root", &inside, "--path", &path, "--policy", file.to_str().unwrap()];
+    let config: crate::config::Config = clap::Parser::try_parse_from(flags).unwrap();
+    let backend = crate::backend::Backend::open(&config.settings()).unwrap();
+    let listing = backend.decide("ls", &[], None).unwrap();
+    assert!(!listing.found.path.starts_with(&inside), "{listing:?}");
+    assert!(backend.decide("mine", &[], None).is_err());
+}
+
+#[tokio::test]
+async fn a_program_that_changes_is_not_run_again() {
+    let outside = tempfile::tempdir().unwrap();
+    let (root, bin) = (outside.path().join("root"), outside.path().join("bin"));
+    std::fs::create_dir(&root).unwrap();
+    std::fs::create_dir(&bin).unwrap();
+    std::fs::copy("/bin/true", bin.join("mine")).unwrap();
+    let policy = outside.path().join("policy.toml");
+    std::fs::write(&policy, "program.mine.class = 'data'").unwrap();
+    let [root, bin, policy] = [&root, &bin, &policy].map(|path| path.to_str().unwrap());
+    let config: crate::config::Config =
+        clap::Parser::try_parse_from(["x", "--root", root, "--path", bin, "--policy", policy])
+            .unwrap();
+    let backend = crate::backend::Backend::open(&config.settings()).unwrap();
+    backend.decide("mine", &[], None).unwrap();
+    std::fs::remove_file(format!("{bin}/mine")).unwrap();
+    std::fs::copy("/bin/false", format!("{bin}/mine")).unwrap();
+    let error = backend.decide("mine", &[], None).unwrap_err();
+    assert!(error.to_string().contains("is not the file it was"), "{error}");
+}
+
+#[test]
+fn a_wrong_policy_stops_the_start() {
+    let outside = tempfile::tempdir().unwrap();
+    let root = outside.path().join("root");
+    std::fs::create_dir(&root).unwrap();
+    let open = |file: &std::path::Path| {
+        let (root, file) = (root.to_str().unwrap(), file.to_str().unwrap());
+        let config: crate::config::Config =
+            clap::Parser::try_parse_from(["x", "--root", root, "--policy", file]).unwrap();
+        crate::backend::Backend::open(&config.settings()).err().map(|error| error.to_string())
+    };
+    for (name, text, error) in [
+        ("a.toml", "grant = ['everything']", Some("unknown variant")),
+        ("b.toml", "grants = []", Some("unknown field")),
+        ("c.toml", "program.x.klass = 'data'", Some("unknown field")),
+        ("d.json", "{\"grant\": [\"data\"], \"program\": {\"x\": {\"class\": \"data\"}}}", None),
+        ("e.json", "{\"grant\": }", Some("the policy is wrong")),
+        ("f.toml", "grant = []", None),
+        ("root/inside.toml", "", Some("is in a root")),
+    ] {
+        let file = outside.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        match (open(&file), error) {
+            (None, None) => {}
+            (Some(said), Some(error)) => assert!(said.contains(error), "{name}: {said}"),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    assert!(open(&outside.path().join("missing.toml")).unwrap().contains("--policy"));
+}
+
+#[tokio::test]
+async fn an_empty_grant_runs_nothing() {
+    let rig = rig("grant = []", &[]).await;
+    refuses(&rig, json!({"command": "ls"}), "not granted").await;
+    let told = rig.call("describe_policy", json!({})).await;
+    assert_eq!(told.structured["programs"], json!([]));
+}
