@@ -2,7 +2,7 @@
 //!
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
 //! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace,
-//! `policies` holds each common flag to what it promises.
+//! `policies` holds each common flag to what it promises, `postgres` two files to each other.
 
 #[cfg(test)]
 mod engine;
@@ -20,3 +20,5 @@ mod policies;
 mod stdout;
 #[cfg(test)]
 mod replicas;
+#[cfg(test)]
+mod postgres;
