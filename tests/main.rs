@@ -3,7 +3,7 @@
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
 //! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace,
 //! `policies` holds each common flag to what it promises, `survivors` the command server to its
-//! promise that nothing is left.
+//! promise that nothing is left, `postgres` two files to each other.
 
 #[cfg(test)]
 mod engine;
@@ -27,3 +27,5 @@ mod stdout;
 mod replicas;
 #[cfg(test)]
 mod survivors;
+#[cfg(test)]
+mod postgres;
