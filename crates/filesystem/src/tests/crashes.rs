@@ -8,7 +8,7 @@ use crate::backend::{Access, Backend, Content, WriteFile};
 
 const DIRECTORY: &str = "MCP_FILESYSTEM_CRASH_TEST_DIRECTORY";
 /// So long that writing it is often what is interrupted.
-const VERSION_BYTES: usize = 2_000_000;
+const VERSION_BYTES: usize = 8_000_000;
 
 /// What the killed process does: it is this test binary again, running this test alone.
 #[test]
