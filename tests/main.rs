@@ -22,6 +22,8 @@ mod oauth;
 #[cfg(test)]
 mod balancer;
 #[cfg(test)]
+mod bridge;
+#[cfg(test)]
 mod stdout;
 #[cfg(test)]
 mod replicas;
