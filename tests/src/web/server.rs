@@ -111,6 +111,12 @@ impl HttpServer {
         self.process.as_ref().and_then(|process| resident_kib(process.id))
     }
 
+    /// How many files and connections the process has open, where the system tells it (Linux).
+    pub fn descriptors(&self) -> Option<usize> {
+        let process = self.process.as_ref()?;
+        Some(std::fs::read_dir(format!("/proc/{}/fd", process.id)).ok()?.count())
+    }
+
     pub fn stderr(&self) -> String {
         self.process.as_ref().map(|process| text(&process.stderr)).unwrap_or_default()
     }
