@@ -104,7 +104,9 @@ pub(crate) fn run_all(workspace: &Workspace, schema_dir: Option<PathBuf>) -> Res
     let targets = ours(workspace, &[], Over::Both)?;
     let mut report = check(&targets, &Options { schema_dir, ..Options::default() })?;
     report.rows.extend(official(workspace)?);
-    ensure!(report.passed(), "a requirement does not hold");
+    // For our own servers a recommendation is as good as a requirement.
+    let is_green = report.passed() && !report.rows.iter().any(Row::is_red);
+    ensure!(is_green, "a requirement does not hold");
     Ok(())
 }
 
