@@ -3,12 +3,8 @@
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
 //! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace,
 //! `policies` holds each common flag to what it promises, `http` attacks a server over HTTP,
-<<<<<<< HEAD
 //! `survivors` holds the command server to its promise that nothing is left, `postgres` two files to
 //! each other.
-=======
-//! `survivors` holds the command server to its promise that nothing is left.
->>>>>>> http
 
 #[cfg(test)]
 mod engine;
