@@ -6,12 +6,13 @@ use workspace_tests::revision::Revision::{self, V2025_11_25, V2026_07_28};
 
 use crate::built;
 
-/// A stream of progress, questions to the client, subscriptions, headers and names.
-const SCENARIOS: [(Revision, &str); 6] = [
+/// Progress, questions to the client, requests without a session, headers and names.
+const SCENARIOS: [(Revision, &str); 7] = [
     (V2025_11_25, "tools-call-with-progress"),
     (V2025_11_25, "tools-call-elicitation"),
     (V2026_07_28, "server-stateless"),
     (V2026_07_28, "input-required-result-multi-round"),
+    (V2026_07_28, "http-header-validation"),
     (V2026_07_28, "http-custom-header-server-validation"),
     (V2026_07_28, "dns-rebinding-protection"),
 ];

@@ -277,7 +277,8 @@ fn request_id(message: &Value) -> Value {
 
 /// A subscription is named by the id of its request, which some write as a text.
 fn is_same_id(id: &Value, named: &Value) -> bool {
-    id == named || named.as_str().is_some_and(|named| id.to_string() == named)
+    let number = named.as_str().and_then(|named| named.parse().ok());
+    id == named || number.is_some() && id.as_i64() == number
 }
 
 async fn write(mut stdin: ChildStdin, mut messages: UnboundedReceiver<Value>) {

@@ -13,7 +13,7 @@ pub(super) type Reply = Response<Body>;
 
 pub(super) enum Body {
     Whole(Option<Bytes>),
-    Events(Events),
+    Events(Box<Events>),
 }
 
 /// A stream of messages: those of a request until its response, or those of a session.
@@ -84,7 +84,7 @@ pub(super) fn events(events: Events) -> Reply {
     reply
         .headers_mut()
         .insert("cache-control", hyper::header::HeaderValue::from_static("no-cache"));
-    *reply.body_mut() = Body::Events(events);
+    *reply.body_mut() = Body::Events(Box::new(events));
     reply
 }
 

@@ -104,20 +104,13 @@ impl Sessions {
     }
 }
 
-/// A notification and a response have none.
+/// A notification and a response have no response; what is none of the three is refused by one.
 fn expects_response(message: &Value) -> bool {
-    match message.as_array() {
-        Some(batch) => batch.is_empty() || batch.iter().any(expects_response),
-        None => {
-            message.get("method").is_none_or(|_| message.get("id").is_some())
-                && !is_response(message)
-        }
+    if let Some(batch) = message.as_array() {
+        return batch.is_empty() || batch.iter().any(expects_response);
     }
-}
-
-fn is_response(message: &Value) -> bool {
-    message.get("method").is_none()
-        && (message.get("result").is_some() || message.get("error").is_some())
+    let has = |member: &str| message.get(member).is_some();
+    if has("method") { has("id") } else { !has("result") && !has("error") }
 }
 
 /// The standard library keeps its randomness to itself, but for the seeds of its hashes.
