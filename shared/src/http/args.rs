@@ -70,7 +70,7 @@ impl HttpArgs {
         #[cfg(feature = "oauth")]
         if let Some(oauth) = self.oauth.build()? {
             anyhow::ensure!(token.is_none(), "either a token of our own, or --oauth-issuer");
-            return Ok(Auth::OAuth(oauth));
+            return Ok(Auth::Issued(Box::new(oauth)));
         }
         Ok(token.map_or(Auth::Anybody, Auth::token))
     }
