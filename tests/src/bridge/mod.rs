@@ -30,13 +30,15 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// Listens; `command` is started when the first client comes.
+    /// Listens, and starts `command` once, so that one that cannot be started is known now.
     pub fn start(command: &[String]) -> Result<Bridge> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"));
         let listener = listener.context("the bridge cannot listen")?;
         let port = listener.local_addr()?.port();
         let front = Arc::new(Front::new(command.to_vec()));
+        let started = runtime.block_on(front.shared());
+        started.with_context(|| format!("cannot start {}", command.join(" ")))?;
         runtime.spawn(accept(listener, front));
         Ok(Bridge { url: format!("http://localhost:{port}/mcp"), _runtime: runtime })
     }
