@@ -29,7 +29,7 @@ fn writes_until_killed() {
 
 #[test]
 fn a_killed_writer_leaves_a_whole_file() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = super::scratch();
     let file = dir.path().join("file");
     std::fs::write(&file, "z".repeat(VERSION_BYTES)).unwrap();
     let mut seen = std::collections::BTreeSet::new();
