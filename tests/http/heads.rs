@@ -177,7 +177,7 @@ fn half_closed_sockets_are_given_back() {
     }
     // Half a request, and then nothing more to come.
     let mut halves = Vec::new();
-    for cut in [10, 60, 150, 230] {
+    for cut in [10, 60, 120, 170] {
         let mut socket = site.connect();
         let whole = post("Content-Length: 100\r\n", &json!({"jsonrpc": "2.0"}).to_string());
         socket.write_all(&whole.as_bytes()[..cut]).unwrap();

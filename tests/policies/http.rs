@@ -162,7 +162,7 @@ fn guards(web: &Web) {
 
 /// One connection more waits until another has gone.
 pub(super) fn max_connections(subject: &Subject) {
-    let web = Web::start(subject, &["--max-connections", "2"]);
+    let web = Web::start(subject, &["--max-http-connections", "2"]);
     let address = web.server.sibling("").replace("http://", "");
     let connect = || {
         let mut socket = TcpStream::connect(&address).unwrap();

@@ -42,7 +42,7 @@ const PROOFS: &[(&str, Proof)] = &[
     ("--allow-host", http::allow_host),
     ("--allow-origin", http::allow_origin),
     ("--auth-token-file", http::auth_token_file),
-    ("--max-connections", http::max_connections),
+    ("--max-http-connections", http::max_connections),
     ("--max-sessions", http::max_sessions),
     ("--session-idle-secs", http::session_idle),
 ];

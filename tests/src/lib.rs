@@ -20,6 +20,7 @@
 //! | [`peer`] | the other side of a connection, whatever carries it |
 //! | [`pipes`] | a server process and its pipes |
 //! | [`web`] | HTTP: sessions, streams, headers |
+//! | [`official`], [`bridge`] | the official suite, and HTTP in front of a server that has none |
 //! | [`transport`] | which of the two, and where |
 //! | [`transcript`] | the bytes sent and got, as evidence |
 //! | [`revision`] | the five revisions and their envelopes |
@@ -36,6 +37,7 @@ pub mod check;
 mod checks;
 pub mod case;
 pub mod official;
+pub mod bridge;
 pub mod pattern;
 pub mod profile;
 pub mod discover;

@@ -4,6 +4,7 @@
 //! The suite and a Node that can run it are installed from the pinned list in `official/`, under
 //! the target folder. It speaks HTTP only and does not start servers itself.
 
+use crate::bridge::Bridge;
 use crate::check::{Level, Outcome};
 use crate::report::Row;
 use crate::revision::Revision;
@@ -25,6 +26,14 @@ const REQUIREMENTS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_2
 
 /// Older revisions have no set of their own; all scenarios that can run in them do.
 const OLDER: [Revision; 2] = [Revision::V2025_03_26, Revision::V2025_06_18];
+
+/// Scenarios of what standard streams do not have, and why.
+const NOT_ON_STDIO: [(&str, &str); 4] = [
+    ("server-sse-polling", "a pipe that is lost cannot be taken up again"),
+    ("dns-rebinding-protection", "no page reaches a pipe; the bridge in front answered"),
+    ("http-header-validation", "no headers on a pipe; the bridge in front answered"),
+    ("http-custom-header-server-validation", "no headers on a pipe; the bridge in front answered"),
+];
 
 /// What a scenario's folder is called after its name.
 const TIME: &str = "-2026-11-30T08-00-00-000Z";
@@ -63,15 +72,37 @@ impl Suite {
     /// check of each scenario.
     pub fn run(&self, server: &str, program: &Path) -> Result<Vec<Row>> {
         let server_process = HttpServer::start(program, &[])?;
+        self.run_all(server, &server_process.url)
+    }
+
+    /// The same over the standard streams of the server that `command` starts.
+    pub fn run_on_stdio(&self, server: &str, command: &[String]) -> Result<Vec<Row>> {
+        let bridge = Bridge::start(command)?;
+        Ok(self.run_all(server, &bridge.url)?.into_iter().map(over_stdio).collect())
+    }
+
+    fn run_all(&self, server: &str, url: &str) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for revision in REQUIREMENTS {
-            rows.extend(self.run_requirements(server, &server_process.url, revision)?);
+            rows.extend(self.run_requirements(server, url, revision)?);
         }
         for revision in OLDER {
             let set = ["--suite", "all", "--spec-version", revision.date()];
-            rows.extend(self.run_set(server, &server_process.url, revision, &set)?);
+            rows.extend(self.run_set(server, url, revision, &set)?);
         }
         Ok(rows)
+    }
+
+    /// Runs one scenario on a server that runs already.
+    pub fn run_scenario(
+        &self,
+        server: &str,
+        url: &str,
+        revision: Revision,
+        scenario: &str,
+    ) -> Result<Vec<Row>> {
+        let set = ["--scenario", scenario, "--spec-version", revision.date()];
+        self.run_set(server, url, revision, &set)
     }
 
     /// Runs the set of one revision on a server that runs already.
@@ -165,6 +196,16 @@ fn row(server: &str, revision: Revision, scenario: &str, check: &Value) -> Row {
         outcome,
         evidence: Vec::new(),
     }
+}
+
+/// The row of a server behind the bridge. What is the bridge's own is nothing of the server's.
+fn over_stdio(row: Row) -> Row {
+    let is_of = |(scenario, _): &&(&str, &str)| row.title.split(':').next() == Some(*scenario);
+    let outcome = match NOT_ON_STDIO.iter().find(is_of) {
+        Some((_, reason)) => Outcome::Skipped((*reason).to_owned()),
+        None => row.outcome.clone(),
+    };
+    Row { transport: Transport::Stdio, outcome, ..row }
 }
 
 /// A server of ours on a free port of this machine. Dropping it kills the process.

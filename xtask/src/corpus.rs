@@ -56,27 +56,21 @@ fn ours(workspace: &Workspace, name: &str, cases: &[Value]) -> Result<Vec<Verdic
     session.initialize()?;
     let mut verdicts = Vec::new();
     for case in cases {
-        let call = json!({"name": case["tool"], "arguments": case["arguments"]});
+        let call = json!({"name": case.get("tool"), "arguments": case.get("arguments")});
         let answer = session.request("tools/call", call)?;
-        let is_error = answer.get("isError") == Some(&Value::Bool(true));
-        let verdict = match case["refused"].as_str() {
+        let is_error = is_error(&answer);
+        let structured = answer.get("structuredContent").unwrap_or(&Value::Null);
+        let verdict = match case.get("refused").and_then(Value::as_str) {
             Some(words) if is_error && answer.to_string().contains(words) => Verdict::Right,
             Some(_) => Verdict::Wrong,
             None if is_error => Verdict::Refused,
-            None if holds(member(&answer, "structuredContent"), member(case, "right")) => {
-                Verdict::Right
-            }
+            None if holds(structured, case.get("right").unwrap_or(&Value::Null)) => Verdict::Right,
             None => Verdict::Wrong,
         };
         verdicts.push(print(verdict, text(case, "file"), text(case, "what")));
     }
     session.close()?;
     Ok(verdicts)
-}
-
-/// A member, or `null`.
-fn member<'a>(object: &'a Value, name: &str) -> &'a Value {
-    object.get(name).unwrap_or(&Value::Null)
 }
 
 /// `right` has values by JSON pointer; null stands for absent.
@@ -100,8 +94,8 @@ fn foreign(command: &str, call: &str, cases: &[Value], fixtures: &Path) -> Resul
     let mut verdicts = Vec::new();
     for case in cases {
         // What was asked for with overrides is no fault of a server that was asked without them.
-        let is_plain = case["arguments"].get("read").is_none();
-        let sums = case["sums"].as_object().filter(|_| is_plain);
+        let is_plain = case.pointer("/arguments/read").is_none();
+        let sums = case.get("sums").and_then(Value::as_object).filter(|_| is_plain);
         for (column, sum) in sums.into_iter().flatten() {
             let file: PathBuf = fixtures.join("messy").join(text(case, "file"));
             let sum = sum.as_str().unwrap_or_default();
@@ -126,12 +120,16 @@ fn ask(session: &mut Session, call: &str, file: &Path, column: &str, sum: &str) 
     let Ok(answer) = session.request("tools/call", params) else {
         return Ok(Verdict::Refused);
     };
-    let reply = member(&answer, "content").to_string();
+    let reply = answer.get("content").unwrap_or(&Value::Null).to_string();
     Ok(match numbers(&reply).any(|number| number == plain(sum)) {
         true => Verdict::Right,
-        false if answer.get("isError") == Some(&Value::Bool(true)) => Verdict::Refused,
+        false if is_error(&answer) => Verdict::Refused,
         false => Verdict::Wrong,
     })
+}
+
+fn is_error(answer: &Value) -> bool {
+    answer.get("isError").and_then(Value::as_bool) == Some(true)
 }
 
 /// Every run of characters in a reply that could be a number, in its plain form.

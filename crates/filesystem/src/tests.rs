@@ -29,9 +29,14 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::server;
 
+/// In memory where there is such a place: tests flush often, and disks are slow at it.
+fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// A served directory `inside` and, beside it, what must stay out of reach.
 fn directory() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let inside = dir.path().join("inside");
     std::fs::create_dir_all(inside.join("folder")).unwrap();
     std::fs::create_dir(inside.join("keys")).unwrap();

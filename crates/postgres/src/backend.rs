@@ -4,7 +4,8 @@
 //! `lease` (a connection that comes back clean or not at all), `query` (what reading is),
 //! `database` (connections and cancelling), then `rows`, `types`, `cell` and `literal` (from text to
 //! JSON), `params` (from JSON to parameters), `denied` and `lexer` (the second fence), `catalog` and
-//! `table` (what there is), `plan` (how a query would run), `error`.
+//! `table` (what there is), `plan` (how a query would run), `change` (writing, where it
+//! is allowed), `error`.
 
 mod statement;
 mod lease;
@@ -20,6 +21,7 @@ mod lexer;
 mod catalog;
 mod table;
 mod plan;
+mod change;
 mod error;
 
 use std::sync::Arc;
@@ -28,6 +30,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 pub(crate) use catalog::{Kind, Objects, Schema, Search};
+pub(crate) use change::{Change, Effect};
 pub(crate) use database::Limits;
 pub(crate) use error::Error;
 pub(crate) use plan::Plan;
@@ -35,6 +38,7 @@ pub(crate) use query::Page;
 pub(crate) use rows::{Budget, Column, JsonRow};
 pub(crate) use table::Table;
 
+use change::Pending;
 use database::Database;
 #[cfg(test)]
 pub(crate) use lexer::names;
@@ -45,6 +49,7 @@ use statement::UserSql;
 pub(crate) struct Backend {
     databases: Vec<Arc<Database>>,
     cursors: Arc<Cursors>,
+    pending: Pending,
     pub(crate) budget: Budget,
 }
 
@@ -67,7 +72,7 @@ impl Backend {
         anyhow::ensure!(!databases.is_empty(), "no database: give a URL, or set DATABASE_URL");
         // Cursors must not use up what queries need.
         let cursors = Cursors::new(limits.connections / 2, CURSOR_TTL);
-        Ok(Self { databases, cursors, budget })
+        Ok(Self { databases, cursors, pending: Pending::default(), budget })
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
@@ -123,6 +128,32 @@ impl Backend {
         name: &str,
     ) -> Result<Table, Error> {
         catalog::table(self.database(database)?, schema, name).await
+    }
+
+    pub(crate) fn change(
+        &self,
+        database: Option<&str>,
+        statements: Vec<String>,
+        parameters: Vec<Value>,
+    ) -> Result<Change, Error> {
+        Change::new(self.database(database)?, statements, parameters)
+    }
+
+    pub(crate) async fn try_out(&self, change: &Change) -> Result<Effect, Error> {
+        change::try_out(self.database(Some(change.database()))?, change).await
+    }
+
+    pub(crate) async fn make(&self, change: &Change, shown: &Effect) -> Result<(), Error> {
+        change::make(self.database(Some(change.database()))?, change, shown).await
+    }
+
+    /// Keeps a change for somebody's yes; the text stands for it.
+    pub(crate) fn keep(&self, change: Change, effect: Effect) -> String {
+        self.pending.keep(change, effect)
+    }
+
+    pub(crate) fn confirmed(&self, name: &str, change: &Change) -> Result<Effect, Error> {
+        self.pending.take(name, change)
     }
 
     fn database(&self, name: Option<&str>) -> Result<&Arc<Database>, Error> {

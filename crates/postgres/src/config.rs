@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::backend::{Budget, Limits};
 
-/// An MCP server for PostgreSQL databases. It only reads.
+/// An MCP server for PostgreSQL databases. It only reads, unless told otherwise.
 #[derive(Debug, Clone, clap::Parser)]
 #[command(version)]
 pub(crate) struct Config {
@@ -17,6 +17,9 @@ pub(crate) struct Config {
         required = true
     )]
     pub(crate) urls: Vec<String>,
+    /// Offer a tool that writes, each time after the user has agreed
+    #[arg(long)]
+    pub(crate) allow_write: bool,
     /// Connections to each database; one more is kept for cancelling
     #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) max_connections: u16,

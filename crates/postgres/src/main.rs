@@ -1,4 +1,4 @@
-//! Shows PostgreSQL databases to a model, read-only.
+//! Shows PostgreSQL databases to a model, read-only unless told otherwise.
 //!
 //! Reading order: this file (what there is), `tools.rs`, `tools/` and `resources.rs` (what the model
 //! sees), `backend.rs` and `backend/` (how a query is kept from writing, and its rows from losing anything).
@@ -12,7 +12,7 @@ mod tests;
 
 use std::process::ExitCode;
 
-use mcp::{READ_ONLY, ResourceOptions, Server};
+use mcp::{DESTRUCTIVE, READ_ONLY, ResourceOptions, Server};
 
 use crate::backend::Backend;
 use crate::config::Config;
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
 /// The table of contents. The tests talk to exactly this value.
 fn server(config: Config) -> anyhow::Result<Server<Backend>> {
     let backend = Backend::new(&config.urls, config.limits(), config.budget())?;
-    Ok(Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
+    let server = Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
         .title("PostgreSQL")
         .instructions(tools::INSTRUCTIONS)
         .tool("query", READ_ONLY.title("Run a query"), tools::query::query)
@@ -43,7 +43,12 @@ fn server(config: Config) -> anyhow::Result<Server<Backend>> {
         .complete_template(resources::COLUMNS, "table", resources::complete_table)
         .complete_template(resources::TABLE, "database", resources::complete_database)
         .complete_template(resources::TABLE, "schema", resources::complete_schema)
-        .complete_template(resources::TABLE, "table", resources::complete_table))
+        .complete_template(resources::TABLE, "table", resources::complete_table);
+    Ok(if config.allow_write {
+        server.tool("execute", DESTRUCTIVE.title("Change data"), tools::execute::execute)
+    } else {
+        server
+    })
 }
 
 fn json(name: &str) -> ResourceOptions {

@@ -1,8 +1,8 @@
 //! Through the protocol, in memory, against a real PostgreSQL that each run starts for itself.
 //!
 //! `query` is the read path, `types` every type's rule, `bypass` what must not get through,
-//! `lexer` the names in SQL, `look` what there is, `cancel` and `faults`
-//! what happens when nobody waits or something breaks.
+//! `lexer` the names in SQL, `look` what there is, `write` what
+//! `--allow-write` adds, `cancel` and `faults` what happens when nobody waits or something breaks.
 
 #[expect(unreachable_pub, reason = "the workspace's own tests publish the same file")]
 mod cluster;
@@ -11,6 +11,7 @@ mod types;
 mod bypass;
 mod lexer;
 mod look;
+mod write;
 mod cancel;
 mod faults;
 

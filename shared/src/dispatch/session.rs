@@ -258,7 +258,8 @@ impl Session {
         let answers = messages.iter().filter(|message| {
             !matches!(message, Ok(Message::Notification { .. } | Message::Response(_)))
         });
-        let batch = Batch::new(Arc::clone(stream), answers.count());
+        let answers = answers.count();
+        let batch = Batch::new(Arc::clone(stream), answers);
         for message in messages {
             let reply_to = ReplyTo::Batch(Arc::clone(&batch));
             match message {
@@ -269,6 +270,10 @@ impl Session {
                     reply_to.answer(wire::HTTP_BAD_REQUEST, write);
                 }
             }
+        }
+        if answers == 0 {
+            // Nobody is answered, and over HTTP that is the end of it.
+            stream.finish(End::Cancelled, |_| {});
         }
     }
 

@@ -33,7 +33,8 @@ pub(super) enum Auth {
     /// By the one token everybody shares who may come in.
     Token(String, Arc<Principal>),
     #[cfg(feature = "oauth")]
-    OAuth(OAuth),
+    /// By tokens an authorization server has issued.
+    Issued(Box<OAuth>),
 }
 
 impl Auth {
@@ -103,7 +104,7 @@ impl Access {
                 }
             }
             #[cfg(feature = "oauth")]
-            Auth::OAuth(oauth) => match oauth.principal(given.ok_or(denied)?).await {
+            Auth::Issued(oauth) => match oauth.principal(given.ok_or(denied)?).await {
                 Ok(principal) => Ok(Some(principal)),
                 Err(Rejected::Invalid) => Err(denied),
                 Err(Rejected::Unknown) => Err(Denied::Unknown),
@@ -114,7 +115,7 @@ impl Access {
     #[cfg(feature = "oauth")]
     pub(super) fn oauth(&self) -> Option<&OAuth> {
         match &self.auth {
-            Auth::OAuth(oauth) => Some(oauth),
+            Auth::Issued(oauth) => Some(oauth),
             _ => None,
         }
     }

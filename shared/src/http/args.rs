@@ -29,7 +29,7 @@ pub(crate) struct HttpArgs {
     auth_token_file: Option<PathBuf>,
     /// Connections at a time; more wait
     #[arg(long, value_name = "NUMBER", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..))]
-    max_connections: u32,
+    max_http_connections: u32,
     /// Sessions at a time; one more ends the one that was idle longest
     #[arg(long, value_name = "NUMBER", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_sessions: u32,
@@ -59,7 +59,7 @@ impl HttpArgs {
         Ok(Some(Options {
             bind,
             access,
-            max_connections: self.max_connections as usize,
+            max_connections: self.max_http_connections as usize,
             max_sessions: self.max_sessions as usize,
             session_idle: Duration::from_secs(self.session_idle_secs),
         }))
@@ -70,7 +70,7 @@ impl HttpArgs {
         #[cfg(feature = "oauth")]
         if let Some(oauth) = self.oauth.build()? {
             anyhow::ensure!(token.is_none(), "either a token of our own, or --oauth-issuer");
-            return Ok(Auth::OAuth(oauth));
+            return Ok(Auth::Issued(Box::new(oauth)));
         }
         Ok(token.map_or(Auth::Anybody, Auth::token))
     }

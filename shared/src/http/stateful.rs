@@ -81,7 +81,8 @@ async fn open(
 async fn answer(front: &Arc<Front>, session: &Arc<HttpSession>, outbox: Arc<Outbox>) -> Reply {
     match first(&outbox).await {
         First::Answer { status, message } => reply::message(status, message),
-        First::Events | First::Cancelled => {
+        First::Cancelled => reply::empty(202),
+        First::Events => {
             let stream = session.open_stream(outbox);
             let preamble = match session.session.revision() {
                 Some(revision) if revision.has_priming_events() => stream.priming(),

@@ -33,7 +33,7 @@ impl Parameters {
         }
     }
 
-    fn of(&self, tool: &str) -> Vec<(String, String)> {
+    pub(crate) fn of(&self, tool: &str) -> Vec<(String, String)> {
         let known = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         known.get(tool).cloned().unwrap_or_default()
     }

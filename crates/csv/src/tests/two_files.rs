@@ -126,7 +126,7 @@ fn single_rules() {
 }
 
 const ORDERS: &str = "order,customer,total\n1,a,10\n2,b,20\n3,,30\n4,z,40\n5,a,50\n";
-const CUSTOMERS: &str = "id,name,total\na,Ann,1\nb,Bob,2\nc,Cid,3\nb,Bea,4\n";
+const CUSTOMERS: &str = "id,name,total\na,Ann,1\nb,Bob,2\nc,Cid,3\nb,Bea,4\n,Nil,5\n";
 
 #[test]
 fn joins() {
@@ -144,7 +144,7 @@ fn joins() {
         &join("inner"),
         &[
             ("/left_rows", "5"),
-            ("/right_rows", "4"),
+            ("/right_rows", "5"),
             ("/left_matched", "3"),
             ("/right_keys", "3"),
             ("/right_keys_unused", "1"),

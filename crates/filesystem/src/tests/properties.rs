@@ -82,7 +82,7 @@ proptest! {
         form in form(), before in text(), old in text(), after in text(), new in "[x-z\u{e4} ]{0,8}",
     ) {
         let old = format!("|{old}|");
-        let dir = tempfile::tempdir().unwrap();
+        let dir = super::scratch();
         let bytes = |middle: &str| {
             [form.mark(), &form.encode(&before), &form.encode(middle), &form.encode(&after)].concat()
         };
@@ -102,7 +102,7 @@ proptest! {
         line_end in prop_oneof![Just("\n"), Just("\r\n")],
         rest in text(),
     ) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = super::scratch();
         let in_file: String =
             lines.iter().map(|line| format!("{indent}|{line}|{line_end}")).collect();
         let asked: String = lines.iter().map(|line| format!("|{line}|\n")).collect();
@@ -124,7 +124,7 @@ proptest! {
     fn no_edit_of_anything_panics_or_loses_the_mark(
         form in form(), whole in text(), old in text(), new in text(),
     ) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = super::scratch();
         let bytes = [form.mark(), &form.encode(&whole)].concat();
         std::fs::write(dir.path().join("file"), &bytes).unwrap();
         let edited = edit(dir.path(), &old, &new, form);
@@ -166,7 +166,7 @@ proptest! {
         let name = std::ffi::OsStr::from_bytes(&name);
         let is_name = !name.as_bytes().contains(&b'/') && name != "." && name != "..";
         prop_assume!(is_name);
-        let dir = tempfile::tempdir().unwrap();
+        let dir = super::scratch();
         std::fs::write(dir.path().join(name), "found").unwrap();
         let backend = Backend::open(&[(dir.path().to_owned(), Access::ReadOnly)], &[]).unwrap();
         let list = crate::backend::List {

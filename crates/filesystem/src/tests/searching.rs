@@ -246,7 +246,7 @@ fn grep_all() -> Grep {
 
 #[test]
 fn a_walk_reports_and_ends_when_nobody_waits_for_it() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = super::scratch();
     for folder in 0..15 {
         std::fs::create_dir(dir.path().join(format!("{folder}"))).unwrap();
         for file in 0..300 {
@@ -313,7 +313,7 @@ fn a_file_swapped_for_a_link_is_never_searched() {
         Backend::open(&[(inside.clone(), Access::ReadOnly)], &[".env".to_owned()]).unwrap();
     let watching = Watching { cancel_after: u64::MAX, reports: AtomicU64::new(0) };
     while_swapping(&inside.join("lines.txt"), &inside.join("link-out"), || {
-        for _ in 0..1500 {
+        for _ in 0..500 {
             let matches = backend.grep(&grep_all(), &watching).unwrap();
             let found = matches.files.iter().filter(|(path, _)| !path.starts_with("keys"));
             for line in found.flat_map(|(_, hits)| &hits.lines) {

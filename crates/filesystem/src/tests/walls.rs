@@ -41,7 +41,7 @@ fn behind_the_wall() {
 
 #[test]
 fn what_is_not_served_is_out_of_reach() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = super::scratch();
     for name in ["writable", "readable"] {
         std::fs::create_dir(dir.path().join(name)).unwrap();
     }

@@ -47,26 +47,7 @@ fn one(body: &str, edit: &Edit) -> Result<String, BadEdit> {
             };
             Ok([body, &eol.repeat(eols), &with_eol(text, eol)].concat())
         }
-        Edit::Replace { find, text } => {
-            if find.is_empty() {
-                return Err(BadEdit::Empty);
-            }
-            // As it is; else with the body's line ends, which a model does not see.
-            let exact: Vec<_> = body.match_indices(find.as_str()).map(|(at, _)| at).collect();
-            if let [at] = exact.as_slice() {
-                let text = if find.contains("\r\n") { text.clone() } else { with_eol(text, eol) };
-                return Ok(splice(body, *at..*at + find.len(), &text));
-            }
-            let native = with_eol(find, eol);
-            let found: Vec<_> = match exact.is_empty() {
-                true => body.match_indices(native.as_str()).map(|(at, _)| at).collect(),
-                false => exact,
-            };
-            match found.as_slice() {
-                [at] => Ok(splice(body, *at..*at + native.len(), &with_eol(text, eol))),
-                found => Err(not_one(find, found.len())),
-            }
-        }
+        Edit::Replace { find, text } => replace(body, find, text, eol),
         Edit::Check { item, checked } => {
             let boxes = lines(body).into_iter().filter(|line| !line.in_code).filter_map(|line| {
                 let (mark, text) = checkbox(body, &line.range)?;
@@ -95,6 +76,27 @@ fn one(body: &str, edit: &Edit) -> Result<String, BadEdit> {
             };
             Ok(splice(body, place, &[missing, &text].concat()))
         }
+    }
+}
+
+fn replace(body: &str, find: &str, text: &str, eol: &str) -> Result<String, BadEdit> {
+    if find.is_empty() {
+        return Err(BadEdit::Empty);
+    }
+    // As it is; else with the body's line ends, which a model does not see.
+    let exact: Vec<_> = body.match_indices(find).map(|(at, _)| at).collect();
+    if let [at] = exact.as_slice() {
+        let text = if find.contains("\r\n") { text.to_owned() } else { with_eol(text, eol) };
+        return Ok(splice(body, *at..*at + find.len(), &text));
+    }
+    let native = with_eol(find, eol);
+    let found: Vec<_> = match exact.is_empty() {
+        true => body.match_indices(native.as_str()).map(|(at, _)| at).collect(),
+        false => exact,
+    };
+    match found.as_slice() {
+        [at] => Ok(splice(body, *at..*at + native.len(), &with_eol(text, eol))),
+        found => Err(not_one(find, found.len())),
     }
 }
 

@@ -11,7 +11,7 @@ use sqlx::{Executor, Row};
 
 use super::database::Database;
 use super::error::Error;
-use super::lease::Lease;
+use super::lease::{Access, Lease};
 
 /// A schema that this role may look into.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -160,7 +160,7 @@ pub(super) async fn ask<T: DeserializeOwned>(
     sql: &'static str,
     parameters: &[Option<String>],
 ) -> Result<T, Error> {
-    let mut lease = Lease::begin(database).await?;
+    let mut lease = Lease::begin(database, Access::Read).await?;
     let answer = ask_within(&mut lease, sql, parameters).await;
     lease.rollback().await;
     answer

@@ -1,4 +1,4 @@
-//! A connection on loan, with a transaction open on it that cannot write.
+//! A connection on loan, with a transaction open on it that cannot write, unless it is told to.
 //!
 //! Whatever happens to the call that has it, it comes back clean or not at all. A call that is
 //! cancelled is dropped half-way: then the server is told to stop the query, through another
@@ -36,19 +36,26 @@ struct Loan {
     _permit: OwnedSemaphorePermit,
 }
 
+/// What the transaction may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
 impl Lease {
     /// Takes a connection and opens a transaction on it.
-    pub(crate) async fn begin(database: &Arc<Database>) -> Result<Self, Error> {
+    pub(crate) async fn begin(database: &Arc<Database>, access: Access) -> Result<Self, Error> {
         let permit = database.permit().await?;
         // Idle connections may be dead after a restart of the server; they are no reason to fail.
         while let Some(connection) = database.take_idle() {
             let mut connection = connection;
-            if let Ok(pid) = open_transaction(&mut connection, database).await {
+            if let Ok(pid) = open_transaction(&mut connection, database, access).await {
                 return Ok(Self::of(connection, pid, database, permit));
             }
         }
         let mut connection = database.connect().await?;
-        let pid = open_transaction(&mut connection, database).await?;
+        let pid = open_transaction(&mut connection, database, access).await?;
         let warm = Arc::clone(database);
         tokio::spawn(async move { warm.open_control().await });
         Ok(Self::of(connection, pid, database, permit))
@@ -83,6 +90,13 @@ impl Lease {
         if let Some(loan) = self.loan.take() {
             if clean { loan.give_back() } else { loan.close() }
         }
+    }
+
+    /// Keeps what was written. A failure leaves nothing written.
+    pub(crate) async fn commit(mut self) -> Result<(), Error> {
+        self.connection()?.execute("COMMIT").await?;
+        self.rollback().await;
+        Ok(())
     }
 }
 
@@ -149,15 +163,16 @@ async fn reset(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
 async fn open_transaction(
     connection: &mut PgConnection,
     database: &Database,
+    access: Access,
 ) -> Result<i32, Error> {
     let version = connection.server_version_num().unwrap_or_default();
-    let opening = opening(database, version);
+    let opening = opening(database, access, version);
     let row = connection.fetch_one(sqlx::raw_sql(AssertSqlSafe(opening))).await?;
     let pid = row.try_get_raw(0).ok().and_then(|value| value.as_str().ok()?.parse().ok());
     pid.ok_or_else(|| Error::Unexpected("no process id".to_owned()))
 }
 
-fn opening(database: &Database, version: u32) -> String {
+fn opening(database: &Database, access: Access, version: u32) -> String {
     let limits = &database.limits;
     let millis = |time: Duration| time.as_millis().to_string();
     let idle = limits.statement_timeout + Duration::from_secs(300);
@@ -180,21 +195,22 @@ fn opening(database: &Database, version: u32) -> String {
         // Should this program be killed, the server notices within a second.
         settings.push(("client_connection_check_interval", "1000".to_owned()));
     }
-    let mut sql = "BEGIN READ ONLY; SELECT pg_catalog.pg_backend_pid()".to_owned();
+    let mode = if access == Access::Read { "READ ONLY" } else { "READ WRITE" };
+    let mut sql = format!("BEGIN {mode}; SELECT pg_catalog.pg_backend_pid()");
     for (name, value) in settings {
         sql += &format!(", pg_catalog.set_config('{name}', '{value}', true)");
     }
-    sql += &format!(", {}", role(limits.role.as_deref(), version));
+    sql += &format!(", {}", role(limits.role.as_deref(), access, version));
     sql
 }
 
 /// A superuser reads any file of the server and runs programs there, in a read-only transaction
 /// too. So a query of a superuser runs as a role that can read all tables and nothing else.
-fn role(chosen: Option<&str>, version: u32) -> String {
+fn role(chosen: Option<&str>, access: Access, version: u32) -> String {
     let set = |value: &str| format!("pg_catalog.set_config('role', {value}, true)");
     match chosen {
         Some(role) => set(&quoted_literal(role)),
-        None if version >= 140_000 => set(
+        None if access == Access::Read && version >= 140_000 => set(
             "CASE pg_catalog.current_setting('is_superuser') WHEN 'on' THEN 'pg_read_all_data' \
              ELSE pg_catalog.current_setting('role') END",
         ),

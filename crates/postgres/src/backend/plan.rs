@@ -10,7 +10,7 @@ use sqlx::Executor;
 use super::database::Database;
 use super::denied;
 use super::error::Error;
-use super::lease::Lease;
+use super::lease::{Access, Lease};
 use super::params;
 use super::statement::UserSql;
 
@@ -65,7 +65,7 @@ pub(crate) async fn explain(
     analyze: bool,
 ) -> Result<Plan, Error> {
     denied::check(sql.text())?;
-    let mut lease = Lease::begin(database).await?;
+    let mut lease = Lease::begin(database, Access::Read).await?;
     let text = text(&mut lease, &sql, parameters, analyze).await;
     lease.rollback().await;
     read(&text?)

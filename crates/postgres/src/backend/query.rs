@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::database::{Database, lock};
 use super::denied;
 use super::error::Error;
-use super::lease::Lease;
+use super::lease::{Access, Lease};
 use super::params;
 use super::rows::{Budget, Column, Reader, Rows};
 use super::statement::UserSql;
@@ -61,7 +61,7 @@ pub(crate) async fn run(
 ) -> Result<Page, Error> {
     denied::check(sql.text())?;
     let started = Instant::now();
-    let mut lease = Lease::begin(database).await?;
+    let mut lease = Lease::begin(database, Access::Read).await?;
     let mut reader = Reader::default();
     match first_rows(&mut lease, database, &mut reader, &sql, parameters, budget).await {
         Ok(rows) => Ok(finish(cursors, lease, reader, rows, started).await),
@@ -168,7 +168,7 @@ impl Cursors {
 }
 
 /// Nobody guesses it: the standard library's hash keys are random numbers of the system's.
-fn random_name() -> String {
+pub(super) fn random_name() -> String {
     let random = || RandomState::new().hash_one(0);
     format!("{:016x}{:016x}", random(), random())
 }

@@ -13,7 +13,7 @@ use sqlx::{Arguments, AssertSqlSafe, Executor, Postgres, Row};
 use super::error::Error;
 
 /// SQL that somebody else wrote. It has no `Display` and cannot become a query of sqlx by itself.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UserSql(String);
 
 /// Longer texts are no query a model writes by hand.
@@ -67,6 +67,18 @@ impl UserSql {
     /// parameters. Does not run it.
     pub(crate) async fn prepare(&self, connection: &mut PgConnection) -> Result<(), Error> {
         self.send(connection, "PREPARE mcp_prepared AS ", "", PgArguments::default()).await
+    }
+
+    /// Runs it, whatever it is, and gives the number of rows it has changed. Only for a transaction
+    /// in which somebody has allowed to write.
+    pub(crate) async fn execute(
+        &self,
+        connection: &mut PgConnection,
+        arguments: PgArguments,
+    ) -> Result<u64, Error> {
+        let sql = AssertSqlSafe(self.0.clone());
+        let done = connection.execute(with(sql, arguments)).await;
+        done.map(|done| done.rows_affected()).map_err(|error| Error::of_statement(error, 0))
     }
 
     /// The plan as JSON text. `options` are ours, for example `FORMAT JSON`. With ANALYZE the

@@ -103,7 +103,7 @@ fn nothing_runs_on_when_the_process_ends() {
     let calls: Vec<_> = serving
         .block_on(async { (0..3).map(|_| client.start("tools/call", sleeping())).collect() });
     // Both must run for the queries to begin.
-    let waiting = serving.block_on(async {
+    serving.block_on(async {
         let admin = database.admin();
         running(&mut admin.await, 3).await;
     });
@@ -112,7 +112,7 @@ fn nothing_runs_on_when_the_process_ends() {
         log.matches("canceling statement due to user request").count()
     };
     let before = cancelled();
-    drop((waiting, serving));
+    drop(serving);
     drop((calls, client));
     watching.block_on(running(&mut admin, 0));
     if cluster().port() != 0 {

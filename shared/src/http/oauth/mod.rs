@@ -93,8 +93,8 @@ impl OAuth {
             "authorization_servers": [self.issuer],
             "bearer_methods_supported": ["header"],
         });
-        if !self.scopes.is_empty() {
-            document["scopes_supported"] = json!(self.scopes);
+        if let (false, Some(document)) = (self.scopes.is_empty(), document.as_object_mut()) {
+            document.insert("scopes_supported".to_owned(), json!(self.scopes));
         }
         document
     }

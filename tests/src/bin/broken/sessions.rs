@@ -46,9 +46,8 @@ impl Front {
             () if array || !message.is_null() => 400,
             () => nonsense,
         };
-        let empty =
-            message.as_array().is_some_and(|all| !all.iter().any(|one| one.get("id").is_some()));
-        if empty && message.as_array().is_some_and(|all| !all.is_empty()) {
+        let is_told = |one: &Value| is_notice(one) || is_response(one);
+        if message.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(is_told)) {
             engine.tell(body.to_vec());
             return self.accept(wire);
         }
