@@ -41,8 +41,13 @@ pub(super) async fn post(
         session.session.deliver(line, session.standing.outbox(), None);
         return Ok(reply::empty(202));
     }
+    let is_batch = matches!(line, Line::Batch(_));
     let outbox = front.outbox().ok_or_else(busy)?;
     session.session.deliver(line, &outbox, Some(routing));
+    if is_batch && outbox.look(|bytes, end, _| (bytes.is_empty()).then_some(end?)).is_some() {
+        // It held nothing that is answered.
+        return Ok(reply::empty(202));
+    }
     Ok(answer(front, &session, outbox).await)
 }
 
@@ -81,8 +86,7 @@ async fn open(
 async fn answer(front: &Arc<Front>, session: &Arc<HttpSession>, outbox: Arc<Outbox>) -> Reply {
     match first(&outbox).await {
         First::Answer { status, message } => reply::message(status, message),
-        First::Cancelled => reply::empty(202),
-        First::Events => {
+        First::Events | First::Cancelled => {
             let stream = session.open_stream(outbox);
             let preamble = match session.session.revision() {
                 Some(revision) if revision.has_priming_events() => stream.priming(),

@@ -170,7 +170,9 @@ fn refuses_tampered(ctx: &mut Ctx<'_>) -> Verdict {
 }
 
 fn refuses_other_arguments(ctx: &mut Ctx<'_>) -> Verdict {
-    for ask in askable(ctx)? {
+    // Where there are none, there are no others.
+    let has_some = |ask: &Ask| ask.call.arguments.as_object().is_some_and(|all| !all.is_empty());
+    for ask in askable(ctx)?.into_iter().filter(has_some) {
         let client = ctx.client()?;
         let (result, key) = asked(client, &ask)?;
         state(&result)?;
