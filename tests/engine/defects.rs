@@ -23,7 +23,7 @@ use super::http_defects;
 const ALWAYS_RED: &str = "P-026";
 
 /// Slow checks, run only for the defects that are about them.
-const SLOW: &[&str] = &["N-001", "N-005", "P-030", "P-031", "P-032"];
+const SLOW: &[&str] = &["N-001", "N-005", "N-006", "P-030", "P-031", "P-032"];
 
 const WORKERS: usize = 6;
 
