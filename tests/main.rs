@@ -2,8 +2,9 @@
 //!
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
 //! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace,
-//! `policies` holds each common flag to what it promises, `survivors` the command server to its
-//! promise that nothing is left.
+//! `policies` holds each common flag to what it promises, `http` attacks a server over HTTP,
+//! `survivors` holds the command server to its promise that nothing is left, `postgres` two files to
+//! each other.
 
 #[cfg(test)]
 mod engine;
@@ -16,10 +17,20 @@ mod clients;
 #[cfg(test)]
 mod copied;
 #[cfg(test)]
+mod http;
+#[cfg(test)]
 mod policies;
+#[cfg(test)]
+mod oauth;
+#[cfg(test)]
+mod balancer;
+#[cfg(test)]
+mod bridge;
 #[cfg(test)]
 mod stdout;
 #[cfg(test)]
 mod replicas;
 #[cfg(test)]
 mod survivors;
+#[cfg(test)]
+mod postgres;

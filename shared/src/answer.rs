@@ -9,6 +9,7 @@ use crate::prompt::PromptMessage;
 use crate::registry::{Item, List};
 use crate::resource::{CacheHint, ResourceContents};
 use crate::revision::Revision;
+use crate::tasks::Task;
 use crate::tool::Reply;
 
 pub(crate) type Outcome = Result<Answer, Error>;
@@ -34,6 +35,15 @@ pub(crate) enum Answer {
     InputRequired {
         requests: Vec<(String, Question)>,
         state: String,
+    },
+    /// The call goes on as a task.
+    TaskCreated(Arc<Task>),
+    Task(Arc<Task>),
+    /// What the call a task began as was answered with.
+    TaskResult(Arc<Task>),
+    Tasks {
+        tasks: Vec<Arc<Task>>,
+        next_cursor: Option<String>,
     },
     /// The server ends a `subscriptions/listen` stream.
     ListenEnded,

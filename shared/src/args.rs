@@ -40,12 +40,21 @@ pub(crate) struct Common {
     /// Longest message accepted
     #[arg(long, value_name = "BYTES", default_value_t = 16_777_216, value_parser = positive())]
     max_message_bytes: u64,
+    /// Deepest nesting of lists and objects in a message, 8 to 128
+    #[arg(long, value_name = "LEVELS", default_value_t = 128, value_parser = clap::value_parser!(u64).range(8..=128))]
+    max_depth: u64,
     /// Calls in flight at a time
     #[arg(long, value_name = "CALLS", default_value_t = 16_384, value_parser = positive())]
     max_in_flight: u64,
     /// Resources a client may subscribe to, and listen streams it may open
     #[arg(long, value_name = "NUMBER", default_value_t = 1_024)]
     max_subscriptions: u64,
+    /// How long a task may run and its result is kept
+    #[arg(long, value_name = "SECONDS", default_value_t = 3_600, value_parser = positive())]
+    task_ttl_secs: u64,
+    /// Tasks kept at a time
+    #[arg(long, value_name = "TASKS", default_value_t = 1_000, value_parser = positive())]
+    max_tasks: u64,
     /// Calls a second for each client; no limit if not given
     #[arg(long, value_name = "CALLS", value_parser = clap::value_parser!(u32).range(1..))]
     rate_limit: Option<u32>,
@@ -53,6 +62,9 @@ pub(crate) struct Common {
     /// base64; the first is used, all are accepted. A random one if not given
     #[arg(long, value_name = "FILE")]
     state_key_file: Option<PathBuf>,
+    #[cfg(feature = "http")]
+    #[command(flatten)]
+    pub(crate) http: crate::http::HttpArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -100,8 +112,11 @@ impl Common {
             ask_timeout: Duration::from_secs(self.ask_timeout_secs),
             drain: Duration::from_secs(self.drain_secs),
             max_message_bytes: size(self.max_message_bytes),
+            max_depth: size(self.max_depth),
             max_in_flight: size(self.max_in_flight),
             max_subscriptions: size(self.max_subscriptions),
+            task_ttl: Duration::from_secs(self.task_ttl_secs),
+            max_tasks: size(self.max_tasks),
             calls_per_second: self.rate_limit,
         }
     }

@@ -2,22 +2,29 @@
 //!
 //! The crate's core works on this alone. Only the few generic lines that make a
 //! `Context<S>` out of it are compiled again for each server.
+//!
+//! A call *falls silent* when its last word is said: nothing of it is sent afterwards. It is
+//! *cancelled* when nobody waits for its work any more, be it that the client has taken the request
+//! back, that its time is up, or that it is suspended: whoever works for it is told to stop. Each
+//! may come without the other.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tracing::Span;
 
 use crate::ask::back_channel::BackChannel;
-use crate::ask::replay::Replay;
+use crate::ask::replay::{KeptArguments, Replay};
 use crate::error::Error;
-use crate::outbox::Outbox;
+use crate::outbox::{End, Outbox};
 use crate::params::Meta;
 use crate::policy::{AuditEntry, RateLimit, Waiting};
+use crate::principal::Principal;
 use crate::registry::Registry;
 use crate::revision::Revision;
+use crate::tasks::{Owner, Task, TaskPlan};
 use crate::wire;
 
 /// How loud a log message is, quietest first (RFC 5424).
@@ -103,6 +110,11 @@ pub(crate) struct Call {
     pub(crate) subject: String,
     pub(crate) client: Client,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) principal: Option<Arc<Principal>>,
+    /// How it may go on when its request has been answered.
+    pub(crate) task_plan: Option<TaskPlan>,
+    /// Set when it does.
+    task: OnceLock<Arc<Task>>,
     stream: Arc<Outbox>,
     progress: Option<Progress>,
     log: LogThreshold,
@@ -110,10 +122,11 @@ pub(crate) struct Call {
     waiting: Waiting,
     audit: Option<AuditEntry>,
     span: Span,
-    /// Set under the stream's lock when the call is answered or cancelled.
-    closed: AtomicBool,
-    cancelled: Notify,
+    /// Set under the stream's lock.
+    is_silent: AtomicBool,
     is_cancelled: AtomicBool,
+    /// Woken when the call is cancelled.
+    on_cancel: Notify,
 }
 
 #[derive(Debug)]
@@ -126,7 +139,8 @@ struct Progress {
 
 impl Call {
     pub(crate) fn new(origin: Origin, beginning: Beginning<'_>, asks: Asks) -> Self {
-        let Beginning { kind, subject, arguments, progress_token, trace_parent } = beginning;
+        let Beginning { kind, subject, arguments, progress_token, trace_parent, task_plan } =
+            beginning;
         let audit = origin.registry.audit.as_ref().map(|audit| audit.begin(arguments));
         let span = span(kind, &subject, trace_parent);
         Self {
@@ -135,6 +149,9 @@ impl Call {
             subject,
             client: origin.client,
             registry: origin.registry,
+            principal: origin.principal,
+            task_plan,
+            task: OnceLock::new(),
             stream: origin.stream,
             progress: progress_token
                 .map(|token| Progress { token: token.into(), next: AtomicU64::new(0) }),
@@ -143,20 +160,23 @@ impl Call {
             waiting: Waiting::default(),
             audit,
             span,
-            closed: AtomicBool::new(false),
-            cancelled: Notify::new(),
+            is_silent: AtomicBool::new(false),
+            on_cancel: Notify::new(),
             is_cancelled: AtomicBool::new(false),
         }
     }
 
     pub(crate) fn progress(&self, done: u64, total: Option<u64>, message: &str) {
+        if let Some(task) = self.task().filter(|_| !message.is_empty()) {
+            task.say(message);
+        }
         let Some(progress) = &self.progress else {
             return;
         };
         let message =
             Some(message).filter(|text| !text.is_empty() && self.revision.has_progress_message());
         let increases = || {
-            !self.closed.load(Ordering::Relaxed)
+            !self.is_silent.load(Ordering::Relaxed)
                 && done >= progress.next.load(Ordering::Relaxed)
                 && {
                     progress.next.store(done.saturating_add(1), Ordering::Relaxed);
@@ -172,29 +192,28 @@ impl Call {
         if !self.log.lets_through(level) {
             return;
         }
-        let open = || !self.closed.load(Ordering::Relaxed);
+        let open = || !self.is_silent.load(Ordering::Relaxed);
         self.stream.push_notification(open, |out| wire::write_log(out, level, data));
     }
 
-    /// Appends the answer; nothing of this call is sent after it.
-    pub(crate) fn close(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        self.stream.push(|out| {
-            self.closed.store(true, Ordering::Relaxed);
+    /// Says the last word, the answer or nothing if none is wanted, and falls silent.
+    pub(crate) fn finish(&self, end: End, write: impl FnOnce(&mut Vec<u8>)) {
+        self.stream.finish(end, |out| {
+            self.is_silent.store(true, Ordering::Relaxed);
             write(out);
         });
     }
 
-    /// Nothing of this call is sent from now on, and whoever works for it is told.
-    pub(crate) fn cancel(&self) {
-        self.close(|_| {});
-        self.stop();
-        self.record("cancelled", 0);
+    /// Falls silent, for the last word is not its own to say: it belongs to the batch it came in, or
+    /// to its task.
+    pub(crate) fn fall_silent(&self) {
+        self.stream.push(|_| self.is_silent.store(true, Ordering::Relaxed));
     }
 
-    /// Whoever works for this call is told that nobody waits for it any more.
-    pub(crate) fn stop(&self) {
+    /// Tells whoever works for this call that nobody waits for it any more.
+    pub(crate) fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Release);
-        self.cancelled.notify_waiters();
+        self.on_cancel.notify_waiters();
     }
 
     /// Writes the call into the audit log, if there is one.
@@ -202,6 +221,29 @@ impl Call {
         if let (Some(audit), Some(entry)) = (&self.registry.audit, &self.audit) {
             audit.end(self, entry, outcome, bytes_out);
         }
+    }
+
+    /// The client's connection may go; see [`crate::Context::release_connection`].
+    pub(crate) fn release_connection(&self) {
+        if self.revision == Revision::V2025_11_25 {
+            self.stream.release();
+        }
+    }
+
+    /// The task this call has become.
+    pub(crate) fn task(&self) -> Option<&Arc<Task>> {
+        self.task.get()
+    }
+
+    /// From now on this call is a task.
+    pub(crate) fn become_task(&self, task: Arc<Task>) {
+        // Asked for once, by whoever has started the call.
+        let _ = self.task.set(task);
+    }
+
+    /// Where everything this call leads to goes, questions to its client among it.
+    pub(crate) fn stream(&self) -> &Arc<Outbox> {
+        &self.stream
     }
 
     pub(crate) fn waiting(&self) -> &Waiting {
@@ -221,7 +263,7 @@ impl Call {
     }
 
     pub(crate) async fn cancelled(&self) {
-        let notified = self.cancelled.notified();
+        let notified = self.on_cancel.notified();
         if !self.is_cancelled() {
             notified.await;
         }
@@ -236,6 +278,7 @@ pub(crate) enum Kind {
     Prompt,
     Completion,
     List,
+    TaskResult,
 }
 
 impl Kind {
@@ -246,6 +289,7 @@ impl Kind {
             Self::Prompt => "prompt",
             Self::Completion => "completion",
             Self::List => "list",
+            Self::TaskResult => "task",
         }
     }
 }
@@ -261,6 +305,7 @@ pub(crate) struct Beginning<'a> {
     pub(crate) progress_token: Option<&'a str>,
     /// W3C trace context.
     pub(crate) trace_parent: Option<&'a str>,
+    pub(crate) task_plan: Option<TaskPlan>,
 }
 
 impl<'a> Beginning<'a> {
@@ -271,7 +316,8 @@ impl<'a> Beginning<'a> {
         meta: &Meta<'a>,
     ) -> Result<Self, Error> {
         let progress_token = meta.progress_token()?;
-        Ok(Self { kind, subject, arguments, progress_token, trace_parent: meta.trace_parent() })
+        let trace_parent = meta.trace_parent();
+        Ok(Self { kind, subject, arguments, progress_token, trace_parent, task_plan: None })
     }
 }
 
@@ -292,12 +338,7 @@ pub(crate) enum Asks {
     /// By requests of ours, in a stateful session.
     Session(Arc<BackChannel>),
     /// By suspending the handler (2026-07-28).
-    Replay {
-        replay: Mutex<Box<Replay>>,
-        method: &'static str,
-        /// As they came, to tell a retry of this request from another one.
-        arguments: Box<str>,
-    },
+    Replay { replay: Mutex<Box<Replay>>, method: &'static str, arguments: KeptArguments },
 }
 
 /// What a call takes over from the connection and the envelope it came with.
@@ -311,4 +352,7 @@ pub(crate) struct Origin {
     /// The way to the client, in a stateful session.
     pub(crate) back_channel: Option<Arc<BackChannel>>,
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
+    pub(crate) principal: Option<Arc<Principal>>,
+    /// Whose tasks this request may see.
+    pub(crate) owner: Owner,
 }

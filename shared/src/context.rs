@@ -1,5 +1,6 @@
 //! What a handler sees of the request it serves, and all that it sees.
 
+use std::future::pending;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -11,6 +12,7 @@ use crate::ask::roots::Root;
 use crate::ask::sample::{SampleRequest, Sampled};
 use crate::call::{Call, ClientInfo, Level};
 use crate::changes::Changes;
+use crate::principal::Principal;
 use crate::revision::Revision;
 
 /// The request being served, together with the server's state. Cheap to clone, so that it can
@@ -85,7 +87,8 @@ impl<S> Context<S> {
     }
 
     /// Does something with effects once, however often the handler is run for one call. Keys are
-    /// shared with [`Context::elicit`]. A failure is not remembered.
+    /// shared with [`Context::elicit`]. A failure is not remembered, and `work` asks nothing itself:
+    /// what comes before a question may be done again.
     ///
     /// # Errors
     /// What `work` fails with, or [`AskError::Misused`] if the key is used twice.
@@ -113,21 +116,42 @@ impl<S> Context<S> {
     }
 
     /// Runs `work`, which blocks or computes for long, on a thread of its own, so that other
-    /// requests go on meanwhile. Long work asks [`Context::is_cancelled`] now and then.
+    /// requests go on meanwhile. Long work asks [`Context::is_cancelled`] now and then. At most 64
+    /// such threads run at a time; work beyond them waits, and never begins if its request is
+    /// cancelled meanwhile.
     pub async fn blocking<T, F>(&self, work: F) -> T
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        let threads = Arc::clone(&self.call.registry.blocking_threads);
+        let turn = threads.acquire_owned().await;
         let span = tracing::Span::current();
-        match tokio::task::spawn_blocking(move || span.in_scope(work)).await {
-            Ok(value) => value,
+        let call = Arc::clone(&self.call);
+        let begin = move || {
+            let _turn = turn;
+            (!call.is_cancelled()).then(|| span.in_scope(work))
+        };
+        match tokio::task::spawn_blocking(begin).await {
+            Ok(Some(value)) => value,
+            // Cancelled, or the runtime is shutting down: nobody waits for a value any more.
+            Ok(None) => pending().await,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime is shutting down; nobody waits for a value any more.
-                Err(_) => std::future::pending().await,
+                Err(_) => pending().await,
             },
         }
+    }
+
+    /// Lets the client's connection go while long work goes on: a client of 2025-11-25 over HTTP
+    /// comes back for the answer by itself. Does nothing anywhere else.
+    pub fn release_connection(&self) {
+        self.call.release_connection();
+    }
+
+    /// Who is calling, where the transport can tell: an authenticated caller over HTTP.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.call.principal.as_deref()
     }
 
     /// The tool's name, the resource's URI, or the prompt's name.

@@ -16,12 +16,26 @@ pub type ToolResult<T> = Result<T, ToolError>;
 pub struct ToolError {
     message: String,
     cause: Option<String>,
+    request: Option<Box<Error>>,
 }
 
 impl ToolError {
     /// `message` says what went wrong and what to try next. It goes to the model.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), cause: None }
+        Self { message: message.into(), cause: None, request: None }
+    }
+
+    /// Fails the request itself instead: the client gets an error in place of a result, and the
+    /// model nothing.
+    pub fn request(error: Error) -> Self {
+        Self { request: Some(Box::new(error)), ..Self::new("") }
+    }
+
+    pub(crate) fn into_request_error(self) -> Result<Error, Self> {
+        match self.request {
+            Some(error) => Ok(*error),
+            None => Err(self),
+        }
     }
 
     /// Adds the cause, which goes to the log and nowhere else.
@@ -61,6 +75,8 @@ pub enum Error {
     InvalidParams(Cow<'static, str>),
     /// The request lacks the `_meta` members that every request of 2026-07-28 carries.
     MissingEnvelope(Vec<&'static str>),
+    /// The headers of the HTTP request say something else than the request itself (2026-07-28).
+    HeaderMismatch(String),
     /// The request asks for a revision this server does not speak.
     UnsupportedVersion(String),
     /// No resource has this URI.
@@ -114,6 +130,7 @@ impl fmt::Display for Error {
                 write!(f, "The client must declare the capability {capabilities}")
             }
             Self::Refused(message) => f.write_str(message),
+            Self::HeaderMismatch(message) => f.write_str(message),
             Self::TimedOut(message) => f.write_str(message),
             Self::RateLimited { retry_after } => {
                 write!(f, "Too many calls; try again in {} ms", retry_after.as_millis() + 1)

@@ -19,6 +19,8 @@ pub(crate) mod code {
     pub(crate) const INTERNAL_ERROR: i32 = -32603;
     /// Stateful revisions only; 2026-07-28 answers `INVALID_PARAMS`.
     pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
+    /// 2026-07-28 over HTTP only.
+    pub(crate) const HEADER_MISMATCH: i32 = -32020;
     /// 2026-07-28 only.
     pub(crate) const MISSING_CAPABILITY: i32 = -32021;
     /// 2026-07-28 only.
@@ -42,6 +44,11 @@ impl<'a> Id<'a> {
             b'-' | b'0'..=b'9' if !raw.contains(['.', 'e', 'E']) => Some(Self(Cow::Borrowed(raw))),
             _ => None,
         }
+    }
+
+    /// For what is written like an answer and is none.
+    pub(crate) fn none() -> Self {
+        Self(Cow::Borrowed("null"))
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -101,6 +108,11 @@ impl Refusal {
         Self::new(id, code::INVALID_REQUEST, message)
     }
 
+    fn too_deep(line: &[u8], max_depth: usize) -> Self {
+        let message = format!("The message is nested deeper than the limit of {max_depth} levels");
+        Self::new(salvage::request_id(line), code::INVALID_REQUEST, message)
+    }
+
     pub(crate) fn batch(message: &'static str) -> Self {
         Self::new(None, code::INVALID_REQUEST, message)
     }
@@ -113,11 +125,14 @@ pub(crate) enum Line<'a> {
     Batch(Vec<&'a RawValue>),
 }
 
-/// Parses one line (without its newline).
-pub(crate) fn parse_line(line: &[u8]) -> Line<'_> {
+/// Parses one line (without its newline) that is nested no deeper than `max_depth`.
+pub(crate) fn parse_line(line: &[u8], max_depth: usize) -> Line<'_> {
     let Ok(text) = std::str::from_utf8(line) else {
         return Line::Single(Err(Refusal::unreadable(line, "The message is not valid UTF-8")));
     };
+    if is_deeper_than(max_depth, line) {
+        return Line::Single(Err(Refusal::too_deep(line, max_depth)));
+    }
     if text.trim_ascii_start().starts_with('[') {
         return match serde_json::from_str(text) {
             Ok(elements) => Line::Batch(elements),
@@ -127,6 +142,28 @@ pub(crate) fn parse_line(line: &[u8]) -> Line<'_> {
         };
     }
     Line::Single(parse_message(text))
+}
+
+/// Whether lists and objects are nested deeper than `max_depth` levels.
+fn is_deeper_than(max_depth: usize, line: &[u8]) -> bool {
+    // Nearly every message has fewer brackets than it may have levels.
+    if memchr::memchr2_iter(b'{', b'[', line).nth(max_depth).is_none() {
+        return false;
+    }
+    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
+    for byte in line {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = in_string,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' if depth == max_depth => return true,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Parses one message: the whole line, or one element of a batch.

@@ -13,10 +13,16 @@ pub struct Limits {
     pub drain: Duration,
     /// Longest message accepted.
     pub max_message_bytes: usize,
+    /// Deepest nesting of lists and objects in a message, itself included; 128 at most.
+    pub max_depth: usize,
     /// Calls waiting at the same time; one more is refused.
     pub max_in_flight: usize,
     /// Resources a session or a listen stream may subscribe to, and listen streams.
     pub max_subscriptions: usize,
+    /// How long a task may run and its result is kept, at most.
+    pub task_ttl: Duration,
+    /// Tasks kept; one more takes the place of the oldest that is over.
+    pub max_tasks: usize,
     /// Requests a second that reach a handler; `None`: as many as come.
     pub calls_per_second: Option<u32>,
 }
@@ -28,8 +34,11 @@ impl Default for Limits {
             ask_timeout: Duration::from_secs(600),
             drain: Duration::from_secs(5),
             max_message_bytes: 16 * 1024 * 1024,
+            max_depth: 128,
             max_in_flight: 16_384,
             max_subscriptions: 1_024,
+            task_ttl: Duration::from_secs(3_600),
+            max_tasks: 1_000,
             calls_per_second: None,
         }
     }

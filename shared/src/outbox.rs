@@ -3,6 +3,9 @@
 //! Everything a connection sends, answers from any task and notifications from any thread, is
 //! appended here under one lock, so order and "nothing after the answer" are decided in one place.
 //! The owner of the transport takes the bytes out and writes them, many messages at a time.
+//!
+//! Over stdio one outbox serves a connection to its end. Over HTTP each request has one of its own,
+//! which is [`End`]ed by the answer.
 
 use std::sync::Mutex;
 
@@ -20,19 +23,78 @@ const NOTIFICATION_WATER_BYTES: usize = 256 * 1024;
 
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    bytes: Mutex<Vec<u8>>,
+    queue: Mutex<Queue>,
     ready: Notify,
+    /// Held until the last who may send something has gone.
+    #[cfg(feature = "http")]
+    lease: Option<crate::http::Lease>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    bytes: Vec<u8>,
+    end: Option<End>,
+    /// The connection may go; the client comes back for the rest.
+    is_released: bool,
+}
+
+/// The one request an outbox is for is done with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The answer has been queued; HTTP calls it so.
+    Answered(u16),
+    /// The client wants no answer any more.
+    Cancelled,
+}
+
+#[cfg(feature = "http")]
+impl Outbox {
+    /// For one request of HTTP, which holds `lease` for as long as anything comes of it.
+    pub(crate) fn leased(lease: crate::http::Lease) -> Self {
+        Self { lease: Some(lease), ..Self::default() }
+    }
+
+    /// Shows what is queued, and how it ended.
+    pub(crate) fn look<T>(
+        &self,
+        look: impl FnOnce(&mut Vec<u8>, Option<End>, bool) -> Option<T>,
+    ) -> Option<T> {
+        let mut queue = lock(&self.queue);
+        let (end, is_released) = (queue.end, queue.is_released);
+        look(&mut queue.bytes, end, is_released)
+    }
+
+    /// Whether the connection may go; asked once.
+    pub(crate) fn take_release(&self) -> bool {
+        std::mem::take(&mut lock(&self.queue).is_released)
+    }
 }
 
 impl Outbox {
     /// Appends messages, each ended by a newline.
     pub(crate) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        let mut bytes = lock(&self.bytes);
-        let was_empty = bytes.is_empty();
-        write(&mut bytes);
-        if was_empty && !bytes.is_empty() {
+        let mut queue = lock(&self.queue);
+        let was_empty = queue.bytes.is_empty();
+        write(&mut queue.bytes);
+        if was_empty && !queue.bytes.is_empty() {
             self.ready.notify_one();
         }
+    }
+
+    /// Whether it ends with the answer to one request.
+    pub(crate) fn is_for_one_request(&self) -> bool {
+        #[cfg(feature = "http")]
+        return self.lease.is_some();
+        #[cfg(not(feature = "http"))]
+        false
+    }
+
+    /// Appends the last message of a request.
+    pub(crate) fn finish(&self, end: End, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut queue = lock(&self.queue);
+        write(&mut queue.bytes);
+        queue.end = Some(end);
+        self.ready.notify_one();
     }
 
     /// Appends a notification that may be lost if the peer reads too slowly. `open` is asked
@@ -50,16 +112,31 @@ impl Outbox {
     }
 
     /// Swaps the queued bytes into `target`, which must be empty.
-    pub(crate) fn take(&self, target: &mut Vec<u8>) {
-        std::mem::swap(&mut *lock(&self.bytes), target);
+    pub(crate) fn take(&self, target: &mut Vec<u8>) -> Option<End> {
+        let mut queue = lock(&self.queue);
+        std::mem::swap(&mut queue.bytes, target);
+        queue.end
+    }
+
+    /// Says that nothing will come for a while: the client may be let go, to come back later.
+    pub(crate) fn release(&self) {
+        lock(&self.queue).is_released = true;
+        self.ready.notify_one();
     }
 
     pub(crate) fn len(&self) -> usize {
-        lock(&self.bytes).len()
+        lock(&self.queue).bytes.len()
     }
 
     /// Wakes the owner although no bytes were queued, for example to look at changes.
     pub(crate) fn wake(&self) {
+        self.ready.notify_one();
+    }
+
+    /// Wakes everybody who waits, and whoever waits next.
+    #[cfg(feature = "http")]
+    pub(crate) fn wake_all(&self) {
+        self.ready.notify_waiters();
         self.ready.notify_one();
     }
 

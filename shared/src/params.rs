@@ -47,6 +47,10 @@ pub(crate) struct Params<'a> {
     pub(crate) request_state: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(crate) request_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) task_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) task: Option<&'a RawValue>,
 }
 
 /// The members of `_meta` the protocol itself reads; all others pass by.

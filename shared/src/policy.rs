@@ -166,7 +166,7 @@ impl Audit {
     pub(crate) fn end(&self, call: &Call, entry: &AuditEntry, outcome: &str, bytes_out: usize) {
         let line = AuditLine {
             time: humantime::format_rfc3339_millis(entry.at).to_string(),
-            principal: None,
+            principal: call.principal.as_ref().map(|principal| principal.name.as_str()),
             client: call.client.info().name,
             revision: call.revision.as_str(),
             kind: call.kind.as_str(),

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::value::RawValue;
+use tokio::sync::Semaphore;
 
 use crate::call::Call;
 use crate::changes::Changes;
@@ -24,10 +25,11 @@ use crate::resource::{CacheHint, Resource, ResourceContents, ResourceOptions};
 use crate::revision::Revision;
 use crate::schema::{Property, Schema};
 use crate::seal::Seal;
-use crate::tool::{Reply, ToolOptions};
+use crate::tasks::Tasks;
+use crate::tool::{self, Reply, ToolOptions};
 use crate::uri_template::UriTemplate;
 use crate::validate::Arguments;
-use crate::wire;
+use crate::wire::{self, HeaderParameter};
 
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type Handler<I, T> = Box<dyn Fn(Arc<Call>, I) -> BoxFuture<T> + Send + Sync>;
@@ -48,6 +50,8 @@ pub(crate) struct Tool {
     pub(crate) description: Option<String>,
     pub(crate) arguments: Arc<Arguments>,
     pub(crate) output: Option<Schema>,
+    /// Arguments that requests over HTTP repeat in headers (2026-07-28).
+    pub(crate) header_parameters: Vec<HeaderParameter>,
     pub(crate) visible: AtomicBool,
     pub(crate) run: ToolFn,
 }
@@ -115,6 +119,9 @@ pub(crate) struct Registry {
     pub(crate) seal: Seal,
     pub(crate) limits: Limits,
     pub(crate) audit: Option<Audit>,
+    /// Turns for [`crate::Context::blocking`].
+    pub(crate) blocking_threads: Arc<Semaphore>,
+    pub(crate) tasks: Tasks,
     pub(crate) tools_change: bool,
     pub(crate) prompts_change: bool,
     /// List items encoded once for each revision; emptied when a list changes.
@@ -148,6 +155,11 @@ impl Registry {
 
     pub(crate) fn has_resources(&self) -> bool {
         !self.resources.is_empty() || !self.templates.is_empty() || self.list_resources.is_some()
+    }
+
+    /// Some tool's calls may go on as tasks.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.tools.iter().any(|tool| tool.options.tasks != tool::Tasks::Never)
     }
 
     pub(crate) fn has_list(&self, list: List) -> bool {

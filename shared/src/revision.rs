@@ -125,6 +125,15 @@ impl Revision {
     }
 
     /// An error that belongs to no request leaves `id` out; older revisions say `null`.
+    pub(crate) fn has_tasks(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn has_priming_events(self) -> bool {
+        self == Self::V2025_11_25
+    }
+
     pub(crate) fn omits_unknown_id(self) -> bool {
         self >= Self::V2025_11_25
     }

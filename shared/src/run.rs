@@ -50,6 +50,10 @@ fn run(
     build: impl FnOnce() -> anyhow::Result<Arc<Registry>>,
 ) -> anyhow::Result<()> {
     common.start_logging();
+    #[cfg(feature = "http")]
+    if let Some(options) = common.http.options()? {
+        return run_http(options, build);
+    }
     let stdio = Stdio::take()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
@@ -59,6 +63,20 @@ fn run(
         Ok(())
     });
     // Threads of cancelled calls may still be busy; nobody waits for them any more.
+    runtime.shutdown_background();
+    served
+}
+
+#[cfg(feature = "http")]
+fn run_http(
+    options: crate::http::Options,
+    build: impl FnOnce() -> anyhow::Result<Arc<Registry>>,
+) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let served = runtime.block_on(async {
+        let registry = build()?;
+        crate::http::serve(registry, options, told_to_stop()?).await
+    });
     runtime.shutdown_background();
     served
 }

@@ -51,12 +51,8 @@ pub(crate) struct Property {
 
 /// The schema of what a handler takes.
 pub(crate) fn input<T: JsonSchema>() -> Schema {
-    let mut schema = finish(
-        SchemaSettings::draft2020_12()
-            .for_deserialize()
-            .into_generator()
-            .into_root_schema_for::<T>(),
-    );
+    let mut schema =
+        finish(settings().for_deserialize().into_generator().into_root_schema_for::<T>());
     if let Value::Object(root) = &mut schema.json {
         // Some clients refuse an input schema without `properties`, even an empty one.
         root.entry("type").or_insert_with(|| Value::from("object"));
@@ -67,17 +63,19 @@ pub(crate) fn input<T: JsonSchema>() -> Schema {
 
 /// The schema of what a handler returns.
 pub(crate) fn output<T: JsonSchema>() -> Schema {
-    finish(
-        SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>(),
-    )
+    finish(settings().for_serialize().into_generator().into_root_schema_for::<T>())
+}
+
+/// 2020-12 is the protocol's default dialect and need not be named.
+fn settings() -> SchemaSettings {
+    SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None)
 }
 
 fn finish(schema: schemars::Schema) -> Schema {
     let mut json = schema.to_value();
     let mut description = None;
     if let Value::Object(root) = &mut json {
-        // 2020-12 is the protocol's default dialect, and the type's name says nothing to a model.
-        root.remove("$schema");
+        // The type's name says nothing to a model.
         root.remove("title");
         if let Some(Value::String(text)) = root.remove("description") {
             description = Some(text);

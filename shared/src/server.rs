@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 
 use crate::call::Call;
 use crate::changes::Changes;
@@ -20,9 +21,14 @@ use crate::resource::{CacheHint, Resource, ResourceContents, ResourceOptions};
 use crate::schema;
 use crate::seal::Seal;
 use crate::strings;
+use crate::tasks::Tasks;
 use crate::tool::{Output, Reply, ToolOptions};
 use crate::uri_template::UriTemplate;
 use crate::validate::Arguments;
+use crate::wire;
+
+/// Enough to keep disks busy; each costs a stack.
+const MAX_BLOCKING_THREADS: usize = 64;
 
 /// A server: its name, its state, and what it offers. `S` is the state every handler can reach
 /// through [`Context::state`].
@@ -55,6 +61,8 @@ impl<S: Send + Sync + 'static> Server<S> {
             seal: Seal::random(),
             limits: Limits::default(),
             audit: None,
+            blocking_threads: Arc::new(Semaphore::new(MAX_BLOCKING_THREADS)),
+            tasks: Tasks::default(),
             tools_change: false,
             prompts_change: false,
             encoded: Mutex::default(),
@@ -103,11 +111,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         let run = {
             let checked = Arc::clone(&checked);
             move |call: Arc<Call>, arguments: &str| -> BoxFuture<_> {
-                let input = checked.check_before_parsing(arguments).and_then(|()| {
-                    serde_json::from_str(arguments)
-                        .map_err(|error| checked.explain(arguments, &error))
-                });
-                match input {
+                match checked.read(arguments) {
                     Ok(input) => {
                         let answer = handler(Context::new(Arc::clone(&state), call), input);
                         Box::pin(async move {
@@ -123,6 +127,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             name: name.to_owned(),
             options,
             description: schema.description,
+            header_parameters: wire::header_parameters(checked.schema()),
             arguments: checked,
             output,
             visible: AtomicBool::new(true),
@@ -160,7 +165,8 @@ impl<S: Send + Sync + 'static> Server<S> {
     }
 
     /// Offers the resources whose URIs match a template such as `calculator://table/{number}`:
-    /// `{name}` stands for one path segment, `{+name}` for several. The variables are the fields
+    /// `{name}` stands for one path segment, `{+name}` for several, both percent-decoded: a value
+    /// may hold a `/` that the URI spells `%2F`. The variables are the fields
     /// of `P`, whose doc comment is the description.
     pub fn resource_template<P, R, F, H>(
         mut self,

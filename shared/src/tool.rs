@@ -17,6 +17,19 @@ pub struct ToolOptions {
     pub(crate) destructive: bool,
     pub(crate) idempotent: bool,
     pub(crate) open_world: bool,
+    pub(crate) tasks: Tasks,
+}
+
+/// Whether a call of a tool may go on after its request has been answered, as a task (2025-11-25,
+/// and 2026-07-28 for clients that declare the extension).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tasks {
+    /// The client waits for the answer.
+    Never,
+    /// As a task where the client can have one; otherwise it waits.
+    Also,
+    /// As a task or not at all, in revisions that have tasks.
+    Only,
 }
 
 /// Looks and changes nothing; calling twice is the same as once.
@@ -26,6 +39,7 @@ pub const READ_ONLY: ToolOptions = ToolOptions {
     destructive: false,
     idempotent: true,
     open_world: false,
+    tasks: Tasks::Never,
 };
 
 /// Adds something and destroys nothing.
@@ -35,6 +49,7 @@ pub const ADDITIVE: ToolOptions = ToolOptions {
     destructive: false,
     idempotent: false,
     open_world: false,
+    tasks: Tasks::Never,
 };
 
 /// May change or delete what was there.
@@ -44,6 +59,7 @@ pub const DESTRUCTIVE: ToolOptions = ToolOptions {
     destructive: true,
     idempotent: false,
     open_world: false,
+    tasks: Tasks::Never,
 };
 
 impl ToolOptions {
@@ -56,6 +72,12 @@ impl ToolOptions {
     /// Calling it again with the same arguments changes nothing more.
     pub const fn idempotent(mut self) -> Self {
         self.idempotent = true;
+        self
+    }
+
+    /// Calls may go on as tasks. The handler is written as any other.
+    pub const fn tasks(mut self, tasks: Tasks) -> Self {
+        self.tasks = tasks;
         self
     }
 

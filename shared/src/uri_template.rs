@@ -1,6 +1,13 @@
 //! URI templates of RFC 6570, the two forms resource templates use: `{name}` matches within one
-//! path segment, `{+name}` matches across segments. Matching is linear and never backtracks:
-//! `{name}` ends at the first occurrence of the text that follows it, `{+name}` at the last.
+//! path segment, `{+name}` matches across segments.
+//!
+//! Matching takes one pass and never tries again: the text after the last variable is looked for
+//! at the end, `{name}` ends at the first occurrence of the text that follows it, `{+name}` at the
+//! last. A variable is never empty. Values are percent-decoded, so the value of `{name}` may hold
+//! a `/` that the URI spells `%2F`; whoever makes a path of it has to look.
+
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 
@@ -55,15 +62,18 @@ impl UriTemplate {
 
     /// The variables of `uri`, percent-decoded, or `None` when it does not match.
     pub(crate) fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
-        let mut rest = uri;
+        let (mut rest, mut parts) = (uri, self.parts.as_slice());
+        if let [before @ .., Part::Variable { .. }, Part::Literal(end)] = parts {
+            rest = rest.strip_suffix(end.as_str())?;
+            parts = parts.get(..=before.len())?;
+        }
         let mut variables = Vec::new();
-        for (index, part) in self.parts.iter().enumerate() {
+        for (index, part) in parts.iter().enumerate() {
             match part {
                 Part::Literal(literal) => rest = rest.strip_prefix(literal.as_str())?,
                 Part::Variable { name, reserved } => {
-                    let end = match self.parts.get(index + 1) {
-                        Some(Part::Literal(next)) if *reserved => rest.rfind(next.as_str())?,
-                        Some(Part::Literal(next)) => rest.find(next.as_str())?,
+                    let end = match parts.get(index + 1) {
+                        Some(Part::Literal(next)) => find(rest, next, *reserved)?,
                         _ => rest.len(),
                     };
                     let (value, tail) = rest.split_at_checked(end)?;
@@ -77,6 +87,16 @@ impl UriTemplate {
         }
         rest.is_empty().then_some(variables)
     }
+}
+
+/// Where `next` begins in `text`, the first time or the last, with something before it and
+/// something after it.
+fn find(text: &str, next: &str, last: bool) -> Option<usize> {
+    let first_char = text.chars().next()?.len_utf8();
+    let last_char = text.chars().next_back()?.len_utf8();
+    let inner = text.get(first_char..text.len().checked_sub(last_char)?)?;
+    let found = if last { inner.rfind(next) } else { inner.find(next) };
+    found.map(|position| first_char + position)
 }
 
 /// `None` when a `%` is not followed by two hex digits or the bytes are not UTF-8.

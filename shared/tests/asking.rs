@@ -27,6 +27,10 @@ pub(crate) fn server(effects: &Effects, keys: &str) -> Server<Effects> {
         .tool("rounds", READ_ONLY, rounds)
         .tool("charge", READ_ONLY, charge)
         .tool("twice", READ_ONLY, twice)
+        .tool("beside", READ_ONLY, beside)
+        .tool("within", READ_ONLY, within)
+        .tool("busy", READ_ONLY, busy)
+        .tool("count_roots", READ_ONLY, count_roots)
         .tool("tools", READ_ONLY, tools)
         .prompt("name_prompt", name_prompt)
         .resource("asks://name", mcp::ResourceOptions::new("name"), name_resource)
@@ -116,6 +120,59 @@ async fn twice(cx: Context<Effects>, _: Input) -> ToolResult<u64> {
     Ok(0)
 }
 
+/// A step that is half-way, once before the question beside it is asked and once after.
+async fn beside(cx: Context<Effects>, input: Input) -> ToolResult<String> {
+    let slow = async {
+        let before = cx.state.fetch_add(1, Ordering::SeqCst);
+        for _ in 0..5 {
+            tokio::task::yield_now().await;
+        }
+        ToolResult::Ok(before)
+    };
+    let step = async {
+        for _ in 0..input.n {
+            tokio::task::yield_now().await;
+        }
+        cx.once("slow", slow).await
+    };
+    let form = Form::new("Sure?").field("yes", Field::boolean());
+    let (before, sure) = tokio::join!(step, cx.elicit("sure", form));
+    Ok(format!("{} {}", before?, sure?.accepted().is_some()))
+}
+
+/// Work on a thread beside a question; it counts when it has been told to stop.
+async fn busy(cx: Context<Effects>, _: Input) -> ToolResult<bool> {
+    let (begin, begun) = tokio::sync::oneshot::channel();
+    let work = {
+        let cx = cx.clone();
+        move || {
+            let _ = begin.send(());
+            while !cx.is_cancelled() {
+                std::thread::yield_now();
+            }
+            cx.state.fetch_add(1, Ordering::SeqCst)
+        }
+    };
+    let question = async {
+        let _ = begun.await;
+        cx.elicit("sure", Form::new("Sure?")).await
+    };
+    let (_, sure) = tokio::join!(cx.blocking(work), question);
+    Ok(sure?.accepted().is_some())
+}
+
+async fn count_roots(cx: Context<Effects>, _: Input) -> ToolResult<usize> {
+    Ok(cx.roots("roots").await?.len())
+}
+
+async fn within(cx: Context<Effects>, _: Input) -> ToolResult<u64> {
+    let asks = async {
+        cx.elicit("sure", Form::new("Sure?")).await?;
+        ToolResult::Ok(1)
+    };
+    cx.once("asks", asks).await
+}
+
 async fn tools(cx: Context<Effects>, _: Input) -> ToolResult<String> {
     let tool = SampleTool {
         name: "weather".to_owned(),
@@ -150,6 +207,16 @@ async fn name_resource(cx: Context<Effects>) -> mcp::ResourceResult<mcp::Resourc
 
 pub(crate) fn everything() -> Value {
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {"listChanged": true}})
+}
+
+/// Opens a session of 2025-11-25 whose client can be asked everything.
+pub(crate) fn initialize() -> String {
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": everything(),
+        "clientInfo": {"name": "raw", "version": "0"},
+    });
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string()
 }
 
 pub(crate) fn accept(content: Value) -> Value {

@@ -94,11 +94,11 @@ async fn all_kinds_of_field_go_out_in_the_words_of_the_revision_and_come_back_wi
                 assert_eq!(properties["size"]["enumNames"], json!(["Small", "Large"]));
             }
             assert!(!schema["required"].as_array().expect("required").contains(&json!("day")));
-            Ok(accept(json!({"size": "l", "old": "a", "many": ["y"], "day": null})))
+            Ok(accept(json!({"size": "l", "old": "a", "many": ["y"], "age": 31.0, "day": null})))
         })
         .await;
         let got = client.call_tool("all_fields", json!({})).await.expect("call");
-        let mut expected = json!({"mail": "a@b.c", "age": 30, "score": 95.5, "agree": true, "color": "red", "size": "l", "old": "a"});
+        let mut expected = json!({"mail": "a@b.c", "age": 31, "score": 95.5, "agree": true, "color": "red", "size": "l", "old": "a"});
         if modern {
             expected["many"] = json!(["y"]);
         }
@@ -204,6 +204,28 @@ async fn roots_are_asked_once_until_they_change() {
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
+/// The answer is of a time before the change, so it is used and not kept.
+#[tokio::test]
+async fn roots_that_change_while_they_are_answered_are_asked_again() {
+    let mut peer = crate::raw::raw_with(server(&Effects::default(), KEY));
+    peer.ask(&crate::asking::initialize()).await;
+    let call = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "count_roots"}});
+    let answer = |question: &Value, count: usize| {
+        let roots = vec![json!({"uri": "file:///a"}); count];
+        json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": roots}})
+    };
+    let changed = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});
+    let question = peer.ask(&call(1).to_string()).await;
+    let done = peer.ask(&format!("{}\n{changed}", answer(&question, 1))).await;
+    assert_eq!(done["result"]["content"][0]["text"], "1");
+    let question = peer.ask(&call(2).to_string()).await;
+    assert_eq!(question["method"], "roots/list");
+    for expected in [answer(&question, 2), call(3)] {
+        let done = peer.ask(&expected.to_string()).await;
+        assert_eq!(done["result"]["content"][0]["text"], "2");
+    }
+}
+
 #[tokio::test]
 async fn tools_in_sampling_come_with_2025_11_25() {
     for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
@@ -249,9 +271,7 @@ async fn prompts_and_resources_ask_too_and_a_key_is_used_once() {
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_for_a_client_that_is_gone_or_silent() {
     let mut peer = crate::raw::raw_with(server(&Effects::default(), KEY));
-    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": everything(), "clientInfo": {"name": "raw", "version": "0"}}});
-    peer.ask(&initialize.to_string()).await;
+    peer.ask(&crate::asking::initialize()).await;
     let call = |id: u64| {
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "name"}})
             .to_string()
@@ -289,9 +309,7 @@ async fn waiting_for_an_answer_does_not_use_up_the_time_of_a_call() {
     let limits =
         mcp::Limits { call_timeout: std::time::Duration::from_secs(3), ..mcp::Limits::default() };
     let mut peer = crate::raw::raw_with(server(&Effects::default(), KEY).limits(limits));
-    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": everything(), "clientInfo": {"name": "raw", "version": "0"}}});
-    peer.ask(&initialize.to_string()).await;
+    peer.ask(&crate::asking::initialize()).await;
     let call =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "name"}});
     let question = peer.ask(&call.to_string()).await;

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use mcp::Revision;
-use mcp::client::Notification;
+use mcp::client::{Notification, Pending};
 use serde_json::json;
 
 use crate::fixture::{State, connect, server};
@@ -107,6 +107,33 @@ async fn blocking_work_runs_elsewhere() {
         client.call_tool("blocking", json!({})).await.expect("call").structured,
         json!(true)
     );
+}
+
+/// A burst of calls does not become a burst of threads, and one that is cancelled while it waits
+/// for its turn never begins.
+#[tokio::test]
+async fn blocking_work_takes_turns_and_what_is_cancelled_does_not_begin() {
+    const AT_ONCE: usize = 64;
+    let state = State::new();
+    let client = connect(&state, Revision::V2026_07_28).await;
+    let closed = state.gate.write().await;
+    let crowd = || client.start("tools/call", json!({"name": "crowd"}));
+    let wanted: Vec<_> = (0..100).map(|_| crowd()).collect();
+    let cancelled: Vec<_> = (0..100).map(|_| crowd()).collect();
+    cancelled.into_iter().for_each(Pending::cancel);
+    // Whoever is answered after them proves that all of this has been read.
+    client.call_tool("number", json!({})).await.expect("alive");
+    while state.begun.load(Ordering::SeqCst) < AT_ONCE {
+        state.on_start.notified().await;
+    }
+    drop(closed);
+    let mut most = 0;
+    for call in wanted {
+        let answer = call.answer().await.expect("done");
+        most = most.max(answer["structuredContent"].as_u64().expect("at once"));
+    }
+    assert_eq!(state.begun.load(Ordering::SeqCst), 100);
+    assert_eq!(most, AT_ONCE as u64);
 }
 
 /// The peer closes with calls in flight: what can finish is answered before we are gone.

@@ -151,9 +151,17 @@ async fn prompts_take_strings_and_read_them_as_types() {
         (json!({"name": 5}), "strings"),
         (json!({"name": "Ada", "times": "many"}), "`times` must be a whole number"),
         (json!({"name": "Ada", "times": "300"}), "300"),
+        (json!({"name": "Ada", "shout": "yes"}), "no argument `shout`"),
+        (json!({"name": null}), "strings"),
+        (json!(["Ada"]), "object"),
     ] {
-        let error = ask(arguments).await.expect_err("refused").to_string();
-        assert!(error.contains(says) && error.contains("-32602"), "{error}");
+        for revision in Revision::ALL {
+            let client = connect(&State::new(), revision).await;
+            let params = json!({"name": "greet", "arguments": arguments});
+            let refused = client.request("prompts/get", params).await.expect_err("refused");
+            let error = refused.to_string();
+            assert!(error.contains(says) && error.contains("-32602"), "{revision}: {error}");
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use mcp::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, RwLock, Semaphore};
 
 /// What a test can look at and set off.
 pub(crate) struct State {
@@ -23,6 +23,11 @@ pub(crate) struct State {
     pub(crate) on_start: Notify,
     /// Lets calls of `wait` finish, one each.
     pub(crate) go_on: Semaphore,
+    /// Blocking work of `crowd` that has begun, and how much of it runs at this moment.
+    pub(crate) begun: AtomicUsize,
+    pub(crate) running: AtomicUsize,
+    /// Keeps the blocking work of `crowd` from ending while somebody writes.
+    pub(crate) gate: RwLock<()>,
 }
 
 impl State {
@@ -32,6 +37,9 @@ impl State {
             on_drop: Notify::new(),
             on_start: Notify::new(),
             go_on: Semaphore::new(0),
+            begun: AtomicUsize::new(0),
+            running: AtomicUsize::new(0),
+            gate: RwLock::new(()),
         })
     }
 }
@@ -63,6 +71,7 @@ pub(crate) fn server(state: Shared) -> Server<Shared> {
         .tool("log", READ_ONLY, log)
         .tool("progress", READ_ONLY, progress)
         .tool("blocking", READ_ONLY, blocking)
+        .tool("crowd", READ_ONLY, crowd)
         .tool("touch", ADDITIVE, touch)
         .tool("show_secret", ADDITIVE, show_secret)
         .tool("secret", READ_ONLY, number)
@@ -179,7 +188,7 @@ async fn tree(_: Context<Shared>, input: Tree) -> ToolResult<Expression> {
     Ok(input.expression)
 }
 
-struct Dropped(Shared);
+pub(crate) struct Dropped(pub(crate) Shared);
 
 impl Drop for Dropped {
     fn drop(&mut self) {
@@ -233,6 +242,19 @@ async fn progress(cx: Context<Shared>, _: Nothing) -> ToolResult<u64> {
 async fn blocking(cx: Context<Shared>, _: Nothing) -> ToolResult<bool> {
     let here = std::thread::current().id();
     Ok(cx.blocking(move || std::thread::current().id() != here).await)
+}
+
+async fn crowd(cx: Context<Shared>, _: Nothing) -> ToolResult<usize> {
+    let state = Arc::clone(&cx.state);
+    let work = move || {
+        state.begun.fetch_add(1, Ordering::SeqCst);
+        let at_once = state.running.fetch_add(1, Ordering::SeqCst) + 1;
+        state.on_start.notify_one();
+        drop(state.gate.blocking_read());
+        state.running.fetch_sub(1, Ordering::SeqCst);
+        at_once
+    };
+    Ok(cx.blocking(work).await)
 }
 
 async fn touch(cx: Context<Shared>, _: Nothing) -> ToolResult<u64> {
@@ -306,6 +328,7 @@ async fn complete_id(_: Context<Shared>, typed: Completing) -> Result<Vec<String
 
 /// Greets somebody.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Greet {
     /// Whom.
     name: String,

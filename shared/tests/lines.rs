@@ -62,7 +62,7 @@ async fn what_cannot_be_read_is_answered_with_the_id_it_had() {
     let expected = [
         (Some("long"), Some(-32600)),
         (Some("utf8"), Some(-32700)),
-        (Some("deep"), Some(-32700)),
+        (Some("deep"), Some(-32600)),
         (Some("p"), None),
     ];
     assert_eq!(got, expected);

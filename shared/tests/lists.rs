@@ -29,6 +29,7 @@ async fn lists_are_paged_in_order_and_hidden_things_are_absent() {
             "log",
             "progress",
             "blocking",
+            "crowd",
             "touch",
             "show_secret",
         ];

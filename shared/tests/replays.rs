@@ -139,3 +139,59 @@ async fn answers_may_be_early_partial_or_for_nobody() {
     let done = call(rest).await.expect("done");
     assert_eq!(done["content"][0]["text"], r#""\"Ada\" Paris 0""#);
 }
+
+/// A call is not suspended while a step is half-way: its effect would happen again.
+#[tokio::test]
+async fn a_step_beside_a_question_is_done_before_the_question_goes_out() {
+    for begins_after_polls in [0, 1, 2] {
+        let effects = Effects::default();
+        let answering = Answering::new(everything(), |_, _| Ok(accept(json!({"yes": true}))));
+        let client =
+            Client::in_memory(server(&effects, KEY), Revision::V2026_07_28, answering).await;
+        let arguments = json!({"n": begins_after_polls});
+        let done = client.expect("connect").call_tool("beside", arguments).await.expect("call");
+        assert_eq!(effects.load(Ordering::SeqCst), 1, "{begins_after_polls}");
+        assert_eq!(done.text(), r#""0 true""#);
+    }
+}
+
+/// What comes before a question is done again, so a question inside a step can only be a mistake.
+#[tokio::test]
+async fn a_question_inside_a_step_is_refused_and_does_not_hang() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let client = client(revision, everything(), |_, _| Ok(accept(json!({})))).await;
+        let refused = client.call_tool("within", json!({})).await.expect("call");
+        assert!(refused.text().contains("mistake in its code"), "{revision}: {}", refused.text());
+    }
+}
+
+/// The handler is dropped, so what it has going on a thread is told to stop.
+#[tokio::test]
+async fn a_suspended_call_stops_its_threads() {
+    let effects = Effects::default();
+    let answering = Answering::new(everything(), |_, _| Err(String::new()));
+    let client = Client::in_memory(server(&effects, KEY), Revision::V2026_07_28, answering);
+    let client = client.await.expect("connect");
+    let asked = client.start("tools/call", json!({"name": "busy"})).answer().await.expect("asked");
+    assert_eq!(asked["resultType"], "input_required");
+    let stopped = async {
+        while effects.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let patience = std::time::Duration::from_secs(20);
+    tokio::time::timeout(patience, stopped).await.expect("the thread stops");
+}
+
+/// Long arguments are kept as a digest; a retry is still told from another call.
+#[tokio::test]
+async fn long_arguments_are_told_apart_as_short_ones_are() {
+    let client = client(Revision::V2026_07_28, everything(), |_, _| Err(String::new())).await;
+    let call = |params: Value| client.start("tools/call", params).answer();
+    let arguments = |last: &str| json!({"n": 1, "note": format!("{}{last}", "x".repeat(100_000))});
+    let asked = call(json!({"name": "name", "arguments": arguments("a")})).await.expect("asked");
+    for (last, is_same) in [("b", false), ("a", true)] {
+        let retry = json!({"name": "name", "arguments": arguments(last), "requestState": asked["requestState"], "inputResponses": {"name": accept(json!({"name": "Ada"}))}});
+        assert_eq!(call(retry).await.is_ok(), is_same, "{last}");
+    }
+}

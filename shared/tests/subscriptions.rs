@@ -88,6 +88,29 @@ async fn listen_streams_are_acknowledged_filtered_and_tagged() {
     assert_eq!(peer.receive().await, Value::Null);
 }
 
+/// A call that goes on after the client has closed may change something, too.
+#[tokio::test]
+async fn a_session_hears_of_changes_until_the_last_call_is_done() {
+    let state = State::new();
+    let server = crate::fixture::server(state.clone());
+    let changes = server.changes();
+    let mut peer = crate::raw::raw_with(server);
+    peer.initialize(Revision::V2025_11_25).await;
+    peer.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}}"#).await;
+    state.on_start.notified().await;
+    let listen = modern(json!("s"), "subscriptions/listen", json!({"notifications": {}}));
+    peer.ask(&listen).await;
+    let mut peer = peer.close_writing().await;
+    // Its stream ends when the server has seen that the client is gone.
+    assert_eq!(peer.receive().await["params"]["requestId"], "s");
+    assert_eq!(peer.receive().await["id"], "s");
+    changes.resource_list_changed();
+    assert_eq!(peer.receive().await["method"], "notifications/resources/list_changed");
+    state.go_on.add_permits(1);
+    assert_eq!(peer.receive().await["id"], 1);
+    assert_eq!(peer.receive().await, Value::Null);
+}
+
 #[tokio::test]
 async fn without_a_session_nothing_is_said_unasked() {
     let mut peer = raw();

@@ -1,5 +1,5 @@
-//! The official client SDKs against our servers, over standard streams: connect in every way each
-//! SDK can, list, call, see progress, cancel, answer what the server asks. A server that only satisfies our own tests would not
+//! The official client SDKs against our servers, over standard streams and HTTP: connect in every way
+//! each SDK can, list, call, see progress, cancel, answer what the server asks. A server that only satisfies our own tests would not
 //! be worth much to anyone.
 //!
 //! The SDKs are installed once under the target folder from the pinned lists beside this file,
@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail, ensure};
+
+use workspace_tests::web::server::HttpServer;
 
 use crate::built::{self, ASKER};
 
@@ -61,29 +63,71 @@ fn python_answers_questions() -> Result<()> {
     python(ASKER, None)
 }
 
+#[test]
+fn typescript_v1_over_http() -> Result<()> {
+    over_http(|url| typescript_at("v1.mjs", url))
+}
+
+#[test]
+fn typescript_v2_over_http() -> Result<()> {
+    over_http(|url| typescript_at("v2.mjs", url))
+}
+
+#[test]
+fn python_over_http() -> Result<()> {
+    over_http(python_at)
+}
+
+/// The calculator, and the server that asks: one process each for all connections of a client.
+fn over_http(drive: impl Fn(&[&str]) -> Result<()>) -> Result<()> {
+    for server in ["mcp-calculator", ASKER] {
+        let program = built::binary(server).display().to_string();
+        let command = [&program, "--http", "127.0.0.1:0"].map(str::to_owned);
+        let server = HttpServer::spawn(&command)?;
+        drive(&[server.url()]).with_context(|| program.clone())?;
+    }
+    Ok(())
+}
+
 fn typescript(script: &str, server: &str, data: Option<&str>) -> Result<()> {
+    with_command(server, data, |command| typescript_at(script, command))
+}
+
+fn python(server: &str, data: Option<&str>) -> Result<()> {
+    with_command(server, data, python_at)
+}
+
+fn typescript_at(script: &str, server: &[&str]) -> Result<()> {
     let Some(folder) = node_packages()? else {
         return Ok(());
     };
     let mut node = Command::new("node");
-    drive(node.arg(folder.join(script)), server, data)
+    drive(node.arg(folder.join(script)).args(server))
 }
 
-fn python(server: &str, data: Option<&str>) -> Result<()> {
+fn python_at(server: &[&str]) -> Result<()> {
     let Some(interpreter) = python_packages()? else {
         return Ok(());
     };
     let mut python = Command::new(interpreter);
-    drive(python.arg(sources().join("py/client.py")), server, data)
+    drive(python.arg(sources().join("py/client.py")).args(server))
 }
 
-/// Runs a client script on a server. The scripts end by themselves: each of their steps has a
-/// deadline.
-fn drive(client: &mut Command, server: &str, data: Option<&str>) -> Result<()> {
-    client.arg(built::binary(server));
-    if let Some(name) = data {
-        client.arg(data_folder(name)?);
+/// The command that starts a server, with the folder of its data if it wants one.
+fn with_command(
+    server: &str,
+    data: Option<&str>,
+    drive: impl FnOnce(&[&str]) -> Result<()>,
+) -> Result<()> {
+    let program = built::binary(server).display().to_string();
+    match data {
+        None => drive(&[&program]),
+        Some(name) => drive(&[&program, &data_folder(name)?.display().to_string()]),
     }
+}
+
+/// Runs a client script. The scripts end by themselves: each of their steps has a deadline.
+fn drive(client: &mut Command) -> Result<()> {
     let output = client.output()?;
     let said = String::from_utf8_lossy(&output.stdout);
     print!("{said}");

@@ -9,24 +9,27 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use workspace_tests::profile::Profile;
-use workspace_tests::report::Report;
+use workspace_tests::report::{Report, Row};
 use workspace_tests::revision::Revision::{
     self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28,
 };
 use workspace_tests::run::{Options, Target, catalogue, run};
+use workspace_tests::transport::{self, Endpoint, Transport};
+
+use super::http_defects;
 
 /// Red even without a defect: the broken server reads JSON with a parser that lets the last of
 /// two equal members win.
 const ALWAYS_RED: &str = "P-026";
 
 /// Slow checks, run only for the defects that are about them.
-const SLOW: &[&str] = &["N-001", "N-005", "P-030", "P-031", "P-032"];
+const SLOW: &[&str] = &["N-001", "N-005", "N-006", "P-030", "P-031", "P-032"];
 
 const WORKERS: usize = 6;
 
-const LEAST_PROVEN: usize = 75;
+const LEAST_PROVEN: usize = 128;
 
-const DEFECTS: &[(&str, Revision, &[&str])] = &[
+const DEFECTS: &[Defect] = &[
     // The slowest first: they decide when the test ends.
     ("never-exits", V2025_11_25, &["S-075", "N-003", "N-004"]),
     ("loses-answers", V2025_11_25, &["N-001"]),
@@ -34,7 +37,7 @@ const DEFECTS: &[(&str, Revision, &[&str])] = &[
     ("unterminated", V2025_11_25, &["S-070"]),
     ("old-jsonrpc", V2025_11_25, &["S-001"]),
     ("numeric-ids", V2025_11_25, &["S-002", "M-050", "P-011"]),
-    ("deaf-to-huge-ids", V2026_07_28, &["S-002", "P-010"]),
+    ("deaf-to-huge-ids", V2026_07_28, &["P-010"]),
     ("answers-twice", V2025_11_25, &["S-002", "M-042", "M-043", "M-062"]),
     ("result-and-error", V2025_11_25, &["S-003"]),
     ("answers-notifications", V2025_11_25, &["S-002", "S-006", "S-036", "M-070", "M-071", "N-007"]),
@@ -66,7 +69,7 @@ const DEFECTS: &[(&str, Revision, &[&str])] = &[
     ("asks-strangers", V2025_11_25, &["S-034", "S-201"]),
     ("asks-strangers", V2026_07_28, &["S-184"]),
     ("ignores-answers", V2025_11_25, &["S-201"]),
-    ("ignores-answers", V2026_07_28, &["S-180", "S-188"]),
+    ("ignores-answers", V2026_07_28, &["S-180", "S-187", "S-188", "S-189"]),
     ("hangs-on-decline", V2025_11_25, &["S-196"]),
     ("nested-form", V2025_06_18, &["S-192"]),
     ("nested-form", V2026_07_28, &["S-192"]),
@@ -76,8 +79,29 @@ const DEFECTS: &[(&str, Revision, &[&str])] = &[
     ("unbound-states", V2026_07_28, &["S-185"]),
     ("asks-the-unknown", V2026_07_28, &["S-183"]),
     ("never-asks-again", V2026_07_28, &["S-188"]),
-    ("asks-nothing", V2026_07_28, &["S-180", "S-182", "S-183", "S-185", "S-188", "S-192", "S-196"]),
+    (
+        "asks-nothing",
+        V2026_07_28,
+        &[
+            "S-180", "S-182", "S-183", "S-185", "S-187", "S-188", "S-189", "S-190", "S-192",
+            "S-193", "S-196",
+        ],
+    ),
     ("hinted-question", V2026_07_28, &["S-173"]),
+    ("asks-in-lists", V2026_07_28, &["S-160", "S-161", "S-172", "S-178", "S-181"]),
+    ("states-of-one-process", V2026_07_28, &["S-189"]),
+    ("states-anywhere", V2026_07_28, &["S-185"]),
+    ("keeps-questions", V2026_07_28, &["S-187"]),
+    ("needs-states", V2026_07_28, &["S-188"]),
+    ("forgets-answers", V2026_07_28, &["S-188"]),
+    ("asks-for-secrets", V2025_06_18, &["S-190"]),
+    ("asks-for-secrets", V2026_07_28, &["S-190"]),
+    ("bad-url", V2025_11_25, &["S-193"]),
+    ("bad-url", V2026_07_28, &["S-193"]),
+    ("completes-strangers", V2025_11_25, &["S-194"]),
+    ("bare-32042", V2025_11_25, &["M-053", "M-060", "M-065", "S-147", "S-195"]),
+    ("offers-tools", V2025_11_25, &["S-200"]),
+    ("offers-tools", V2026_07_28, &["S-200"]),
     (
         "silent-on-garbage",
         V2025_11_25,
@@ -98,31 +122,47 @@ const DEFECTS: &[(&str, Revision, &[&str])] = &[
 
 #[test]
 fn no_defect_no_red() {
-    let report = conformance("", &[], |_| true);
-    assert_eq!(red(&report), BTreeSet::from([ALWAYS_RED]), "{}", report.table());
-    assert!(report.passed());
-    for revision in workspace_tests::revision::ALL {
-        assert!(report.rows.iter().any(|row| row.revision == *revision && row.id == "S-002"));
+    for transport in transport::ALL {
+        let report = conformance(*transport, "", &[], |_| true);
+        assert_eq!(red(&report), BTreeSet::from([ALWAYS_RED]), "{}", report.table());
+        assert!(report.passed());
+        for revision in workspace_tests::revision::ALL {
+            let served = |row: &Row| row.revision == *revision && row.id == "S-002";
+            assert!(report.rows.iter().any(served), "{transport} {revision}");
+        }
     }
 }
 
 /// Fewer would mean that checks have lost their proof.
 #[test]
 fn many_checks_are_proven() {
-    let proven: BTreeSet<&str> = DEFECTS.iter().flat_map(|(_, _, ids)| *ids).copied().collect();
+    let defects = DEFECTS.iter().chain(http_defects::DEFECTS);
+    let proven: BTreeSet<&str> = defects.flat_map(|(_, _, ids)| *ids).copied().collect();
     assert!(proven.len() >= LEAST_PROVEN, "only {}", proven.len());
 }
 
 #[test]
 fn each_defect_turns_its_checks_red() {
+    turns_red(Transport::Stdio, DEFECTS);
+}
+
+#[test]
+fn each_defect_of_http_turns_its_checks_red() {
+    turns_red(Transport::Http, http_defects::DEFECTS);
+}
+
+/// A name, a revision that shows it, and what turns red.
+pub(super) type Defect = (&'static str, Revision, &'static [&'static str]);
+
+fn turns_red(transport: Transport, defects: &[Defect]) {
     let next = AtomicUsize::new(0);
     let wrong = Mutex::new(Vec::new());
     // Most of the time goes into waiting for what a broken server does not send.
     thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
-                while let Some(row) = DEFECTS.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let mismatch = mismatch(row);
+                while let Some(row) = defects.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let mismatch = mismatch(transport, row);
                     wrong.lock().unwrap().extend(mismatch);
                 }
             });
@@ -133,23 +173,33 @@ fn each_defect_turns_its_checks_red() {
 }
 
 /// What is wrong with the red rows of one defect, if anything.
-fn mismatch((defect, revision, expected): &(&str, Revision, &[&str])) -> Option<String> {
+fn mismatch(transport: Transport, (defect, revision, expected): &Defect) -> Option<String> {
     // The official schemas, where they are at hand, repeat what the checks say.
     let wanted = |id: &str| {
         id != ALWAYS_RED && !id.starts_with('W') && (!SLOW.contains(&id) || expected.contains(&id))
     };
-    let report = conformance(defect, &[*revision], wanted);
+    let report = conformance(transport, defect, &[*revision], wanted);
     let red = red(&report);
     let expected: BTreeSet<&str> = expected.iter().copied().collect();
     (red != expected).then(|| format!("{defect} {revision}: {red:?} instead of {expected:?}"))
 }
 
-fn conformance(defect: &str, revisions: &[Revision], wanted: impl Fn(&str) -> bool) -> Report {
+fn conformance(
+    transport: Transport,
+    defect: &str,
+    revisions: &[Revision],
+    wanted: impl Fn(&str) -> bool,
+) -> Report {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = env!("CARGO_BIN_EXE_broken").to_owned();
     let target = Target {
         name: format!("broken {defect}"),
-        command: vec![program, defect.to_owned()],
+        endpoint: match transport {
+            Transport::Stdio => Endpoint::Stdio(vec![program, defect.to_owned()]),
+            Transport::Http => {
+                Endpoint::Http(vec![program, "--http".to_owned(), defect.to_owned()])
+            }
+        },
         profile: Some(Profile::load(&tests.join("profiles/broken.json")).unwrap()),
     };
     let checks = catalogue().unwrap().into_iter().map(|check| check.id.to_owned());
@@ -161,6 +211,6 @@ fn conformance(defect: &str, revisions: &[Revision], wanted: impl Fn(&str) -> bo
     run(&target, &options, &mut |_| {}).unwrap()
 }
 
-fn red(report: &Report) -> BTreeSet<&'static str> {
-    report.rows.iter().filter(|row| row.is_red()).map(|row| row.id).collect()
+fn red(report: &Report) -> BTreeSet<&str> {
+    report.rows.iter().filter(|row| row.is_red()).map(|row| row.id.as_ref()).collect()
 }

@@ -4,6 +4,7 @@ use workspace_tests::check::Outcome;
 use workspace_tests::report::Report;
 use workspace_tests::revision::Revision;
 use workspace_tests::run::{Options, Target, run};
+use workspace_tests::transport::Endpoint;
 
 #[test]
 fn json_has_one_object_per_row() {
@@ -56,8 +57,11 @@ fn only_binding_rows_fail_a_run() {
 #[test]
 fn a_program_that_is_no_server_fails() {
     for command in ["/nonexistent/server", "/bin/true"] {
-        let target =
-            Target { name: "none".to_owned(), command: vec![command.to_owned()], profile: None };
+        let target = Target {
+            name: "none".to_owned(),
+            endpoint: Endpoint::Stdio(vec![command.to_owned()]),
+            profile: None,
+        };
         let report = run(&target, &Options::default(), &mut |_| {}).unwrap();
         assert!(!report.passed(), "{}", report.table());
     }
@@ -75,7 +79,7 @@ fn without_a_profile_the_checks_that_need_one_say_so() {
 fn report(defect: &str, only: &[&str]) -> Report {
     let target = Target {
         name: "mcp & co".to_owned(),
-        command: vec![env!("CARGO_BIN_EXE_broken").to_owned(), defect.to_owned()],
+        endpoint: Endpoint::Stdio(vec![env!("CARGO_BIN_EXE_broken").to_owned(), defect.to_owned()]),
         profile: None,
     };
     let options = Options {

@@ -1,8 +1,11 @@
 //! The common flags, each over every server: what is over a limit is refused clearly, and the
 //! server goes on. A flag that `--help` names and no row here proves is a failure, too.
 
+mod http;
 pub(crate) mod running;
 mod subject;
+mod tasks;
+mod web;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,10 +31,20 @@ const PROOFS: &[(&str, Proof)] = &[
     ("--ask-timeout-secs", ask_timeout),
     ("--drain-secs", drain),
     ("--max-message-bytes", max_message_bytes),
+    ("--max-depth", max_depth),
     ("--max-in-flight", max_in_flight),
     ("--max-subscriptions", max_subscriptions),
+    ("--task-ttl-secs", tasks::ttl),
+    ("--max-tasks", tasks::number),
     ("--rate-limit", rate_limit),
     ("--state-key-file", state_key_file),
+    ("--http", http::http),
+    ("--allow-host", http::allow_host),
+    ("--allow-origin", http::allow_origin),
+    ("--auth-token-file", http::auth_token_file),
+    ("--max-http-connections", http::max_connections),
+    ("--max-sessions", http::max_sessions),
+    ("--session-idle-secs", http::session_idle),
 ];
 
 const CANARY: &str = "canary-5f2c9b";
@@ -65,6 +78,8 @@ fn common_flags(subject: &Subject) -> BTreeSet<String> {
     let output = Command::new(&subject.command(&[])[0]).arg("--help").output().unwrap();
     let help = String::from_utf8(output.stdout).unwrap();
     let (_, common) = help.split_once("Common options:").expect("common options");
+    // Those of one server alone, and tested with it.
+    let common = common.split("OAuth options:").next().unwrap_or_default();
     let flags = common.lines().filter_map(|line| line.trim().strip_prefix("--"));
     let name = |flag: &str| format!("--{}", flag.split([' ', '\n']).next().unwrap_or_default());
     flags.map(name).collect()
@@ -96,7 +111,10 @@ fn audit_log(subject: &Subject) {
     for id in server.requests("tools/call", &calls.collect::<Vec<_>>()) {
         server.answer(id);
     }
-    let mut expected = vec![("ok", &subject.quick, 48), ("tool_error", refused, 16)];
+    let unknown = json!({"name": "no_such_tool", "arguments": {"a": 1}});
+    server.call(&unknown);
+    let mut expected =
+        vec![("ok", &subject.quick, 48), ("tool_error", refused, 16), ("error", &unknown, 1)];
     if let Some(endless) = &subject.endless {
         let id = server.request("tools/call", endless);
         works(&mut server, subject);
@@ -245,6 +263,29 @@ fn max_message_bytes(subject: &Subject) {
     works(&mut server, subject);
 }
 
+fn max_depth(subject: &Subject) {
+    let nested = |levels: usize| {
+        let mut call = subject.quick.clone();
+        // The message, its parameters and `_meta` are three.
+        let value = (3..levels).fold(json!(0), |inner, _| json!([inner]));
+        call["_meta"] = json!({"com.example/nested": value, "com.example/text": "[[{".repeat(200)});
+        call
+    };
+    for (flags, most) in [(["--max-depth", "10"].as_slice(), 10), (&[], 128)] {
+        let mut server = subject.start(flags);
+        assert!(is_success(&server.call(&nested(most))), "{most}");
+        let answer = server.call(&nested(most + 1));
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains(&format!("{most} levels")), "{answer}");
+        works(&mut server, subject);
+    }
+    for wrong in ["7", "129"] {
+        let mut command = Command::new(&subject.command(&[])[0]);
+        let output = command.args(["--max-depth", wrong]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+    }
+}
+
 fn max_in_flight(subject: &Subject) {
     let mut server = subject.start(&["--max-in-flight", "2"]);
     let Some(endless) = &subject.endless else {
@@ -305,6 +346,7 @@ fn rate_limit(subject: &Subject) {
         let message = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(message.contains("Too many calls; try again in"), "{answer}");
     }
+    http::rate_limit_spares_others(subject);
     let last = refused.last().expect("most are refused");
     let wait_ms = last["error"]["data"]["retryAfterMs"].as_u64().expect("when to try again");
     assert!(wait_ms <= 1_000, "{last}");

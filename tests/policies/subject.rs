@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::{Value, json};
 use workspace_tests::profile::Profile;
 use workspace_tests::run::Target;
+use workspace_tests::transport::{Endpoint, Transport};
 
 use super::running::Running;
 use crate::built::{self, ASKER};
@@ -70,12 +71,15 @@ impl Drop for Subject {
 
 fn server(folder: &Path) -> Subject {
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
-    let target = Target::in_workspace(&name, &built::binary(&format!("mcp-{name}"))).unwrap();
+    let target =
+        Target::in_workspace(&name, &built::binary(&format!("mcp-{name}")), Transport::Stdio)
+            .unwrap();
+    let Endpoint::Stdio(command) = target.endpoint else { panic!("a command") };
     let profile = target.profile.unwrap();
     let folder = fresh_folder(&name);
     let mut subject = Subject {
         name: target.name,
-        command: target.command,
+        command,
         quick: profile.quick_call.as_ref().expect("every server has a quick call").params(),
         refused: refused(&profile),
         brief: profile.slow_call.as_ref().map(|call| call.params()),

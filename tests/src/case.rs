@@ -9,17 +9,21 @@
 //! The letters name the revisions, oldest `A`. `>` is a line to send, `<` an answer that must
 //! come, `<?` one that may; any other answer fails the case, and so does a connection that no
 //! longer works afterwards. `? needs tools` skips servers that do not declare it, `? new` sends
-//! the lines before anything else was said. Lines that begin with `//` are comments.
+//! the lines before anything else was said. `? pipe` skips transports where nothing can be said
+//! before a session is opened, `? shared` those where a request has nothing to do with the one
+//! before it. `? stdio` and `? http` choose one transport. Lines that begin with
+//! `//` are comments.
 //!
 //! Between `@` signs: `ID1`, `ID2`… fresh ids, `PING` a harmless method, `META` the revision's
 //! `_meta`, `xHH` a byte, `REPEAT n text` a text n times over, and from the profile `QUICK_NAME`
 //! (a tool), `SLOW` (members of a `tools/call`), `MISSING` (a uri), `PROMPT` (a name).
 
-use crate::check::{Check, Ctx, Level, Outcome, Run, Verdict, ensure, fail};
+use crate::check::{Check, Ctx, Level, Outcome, Run, Verdict, ensure, fail, skip};
 use crate::client::Client;
 use crate::pattern;
 use crate::profile::{ToolCall, told};
 use crate::revision::Revision;
+use crate::transport::Transport;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::sync::OnceLock;
@@ -30,7 +34,10 @@ pub struct Case {
     level: Level,
     revisions: Vec<Revision>,
     title: &'static str,
+    transport: Option<Transport>,
     new: bool,
+    pipe: bool,
+    shared: bool,
     needs: Vec<&'static str>,
     send: Vec<&'static str>,
     expect: Vec<Expected>,
@@ -63,6 +70,7 @@ pub fn checks() -> Result<impl Iterator<Item = Check>> {
         id: case.id,
         level: case.level,
         revisions: &case.revisions,
+        transport: case.transport,
         title: case.title,
         run: Run::Case(case),
     }))
@@ -87,6 +95,10 @@ fn parse(text: &'static str) -> Result<Vec<Case>> {
             Some(("<", shape)) => case.expect.push(Expected { required: true, shape }),
             Some(("<?", shape)) => case.expect.push(Expected { required: false, shape }),
             Some(("?", "new")) => case.new = true,
+            Some(("?", "pipe")) => case.pipe = true,
+            Some(("?", "shared")) => case.shared = true,
+            Some(("?", "stdio")) => case.transport = Some(Transport::Stdio),
+            Some(("?", "http")) => case.transport = Some(Transport::Http),
             Some(("?", need)) => {
                 case.needs.push(need.strip_prefix("needs ").with_context(place)?);
             }
@@ -108,13 +120,20 @@ fn parse_header(header: &'static str) -> Result<Case> {
     let revisions = letters.chars().map(Revision::from_letter).collect::<Option<Vec<_>>>();
     let revisions = revisions.context("a letter that is no revision")?;
     let (send, expect, needs) = (Vec::new(), Vec::new(), Vec::new());
-    Ok(Case { id, level, revisions, title, new: false, needs, send, expect })
+    let (transport, new, pipe, shared) = (None, false, false, false);
+    Ok(Case { id, level, revisions, transport, title, new, pipe, shared, needs, send, expect })
 }
 
 /// Runs one case on the shared connection, or on one of its own.
 pub(crate) fn run(case: &Case, ctx: &mut Ctx<'_>) -> Verdict {
     for need in &case.needs {
         ctx.need(need)?;
+    }
+    if case.pipe && !ctx.is_one_pipe() {
+        return Err(skip("over HTTP a session begins with `initialize`"));
+    }
+    if case.shared && ctx.revision.is_modern() && ctx.transport() == Transport::Http {
+        return Err(skip("over HTTP each request stands alone"));
     }
     let mut own = if case.new { Some(ctx.unopened()?) } else { None };
     let ids = Ids::taken_from(match &mut own {
@@ -144,6 +163,12 @@ pub(crate) fn run(case: &Case, ctx: &mut Ctx<'_>) -> Verdict {
 
 fn judge(client: &mut Client, mut expected: Vec<(bool, Value)>) -> Verdict {
     client.barrier()?;
+    // A status alone is an answer to what has no id.
+    let is_idless = |shape: &Value| shape["id"] == "@none@" && shape.get("error").is_some();
+    for _ in 0..std::mem::take(&mut client.bare_refusals) {
+        let refused = expected.iter().position(|(_, shape)| is_idless(shape));
+        refused.map(|refused| expected.remove(refused));
+    }
     let missing = |expected: &[(bool, Value)], inbox: &[Value]| {
         let mut open: Vec<&Value> =
             expected.iter().filter(|(required, _)| *required).map(|(_, shape)| shape).collect();

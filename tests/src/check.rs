@@ -4,14 +4,20 @@ use crate::case::Case;
 use crate::client::Client;
 use crate::findings::Findings;
 use crate::peer::Peer;
+use crate::pipes::Pipes;
 use crate::profile::Profile;
 use crate::revision::Revision;
 use crate::run::Target;
 use crate::schema::Schemas;
 use crate::transcript::Transcript;
+use crate::transport::{Endpoint, Transport};
 use crate::watch::Watch;
+use crate::web::peer::Site;
+use crate::web::server::HttpServer;
+use crate::web::{Ask, Reply};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,8 +35,17 @@ pub struct Check {
     pub id: &'static str,
     pub level: Level,
     pub revisions: &'static [Revision],
+    /// The transport it is about; `None` if it can be seen on any.
+    pub transport: Option<Transport>,
     pub title: &'static str,
     pub run: Run,
+}
+
+impl Check {
+    /// The check on one transport only.
+    pub(crate) const fn over(self, transport: Transport) -> Check {
+        Check { transport: Some(transport), ..self }
+    }
 }
 
 /// How a requirement is shown.
@@ -81,6 +96,8 @@ pub struct Ctx<'a> {
     schemas: Option<Arc<Schemas>>,
     shared: Option<Client>,
     capabilities: Option<Value>,
+    /// The server all connections over HTTP share.
+    site: RefCell<Option<Site>>,
 }
 
 impl<'a> Ctx<'a> {
@@ -93,6 +110,7 @@ impl<'a> Ctx<'a> {
             schemas,
             shared: None,
             capabilities: None,
+            site: RefCell::default(),
         }
     }
 
@@ -119,24 +137,75 @@ impl<'a> Ctx<'a> {
 
     /// A connection of its own on which nothing has been said.
     pub fn unopened(&self) -> Result<Client, Outcome> {
-        let peer = Peer::spawn(&self.target.command, self.transcript.clone());
-        let peer = peer.map_err(|error| fail(format!("the server does not start: {error}")))?;
+        let peer = match &self.target.endpoint {
+            Endpoint::Stdio(command) => Peer::spawn(command, self.transcript.clone())
+                .map_err(|error| fail(format!("the server does not start: {error}")))?,
+            _ => Peer::Http(self.site()?.connect(self.revision, self.transcript.clone())),
+        };
         Ok(self.client_on(peer))
+    }
+
+    /// The server over HTTP, started if it does not run.
+    pub fn site(&self) -> Result<Site, Outcome> {
+        let mut site = self.site.borrow_mut();
+        if let Some(site) = site.as_ref().filter(|site| site.server.is_running()) {
+            return Ok(site.clone());
+        }
+        Ok(site.insert(start(&self.target.endpoint)?).clone())
     }
 
     /// A connection to a process of its own, started with further arguments, nothing said yet.
     pub fn replica(&self, arguments: &[String]) -> Result<Client, Outcome> {
-        let command = [self.target.command.as_slice(), arguments].concat();
-        let peer = Peer::spawn(&command, self.transcript.clone());
-        let peer = peer.map_err(|error| fail(format!("the server does not start: {error}")))?;
+        let endpoint = self.target.endpoint.with(arguments);
+        let endpoint = endpoint.ok_or_else(|| skip("the server is not ours to start"))?;
+        let peer = match &endpoint {
+            Endpoint::Stdio(command) => Peer::spawn(command, self.transcript.clone())
+                .map_err(|error| fail(format!("the server does not start: {error}")))?,
+            _ => Peer::Http(start(&endpoint)?.connect(self.revision, self.transcript.clone())),
+        };
         Ok(self.client_on(peer))
     }
 
     /// A connection whose answers stay unread until its peer is told to read.
     pub fn unread(&self) -> Result<Client, Outcome> {
-        let peer = Peer::spawn_unread(&self.target.command, self.transcript.clone());
-        let peer = peer.map_err(|error| fail(format!("the server does not start: {error}")))?;
-        Ok(self.client_on(peer))
+        let Endpoint::Stdio(command) = &self.target.endpoint else {
+            return Err(skip("only a pipe can be left unread so"));
+        };
+        let pipes = Pipes::spawn_unread(command, self.transcript.clone());
+        let pipes = pipes.map_err(|error| fail(format!("the server does not start: {error}")))?;
+        Ok(self.client_on(Peer::Pipes(pipes)))
+    }
+
+    pub fn transport(&self) -> Transport {
+        self.target.endpoint.transport()
+    }
+
+    /// Sends one request of HTTP, as it is, and notes what comes of it.
+    pub(crate) fn http(&self, ask: &Ask) -> Result<Reply, Outcome> {
+        let headers = ask.headers.iter().map(|(name, value)| format!(" {name}: {value};"));
+        self.transcript.note(&format!("{} {}{}", ask.method, ask.url, headers.collect::<String>()));
+        self.transcript.sent(&ask.body);
+        let reply = ask.send()?;
+        self.transcript.note(&format!("{} {}", reply.status(), reply.content_type()));
+        Ok(reply)
+    }
+
+    pub(crate) fn endpoint(&self) -> &'a Endpoint {
+        &self.target.endpoint
+    }
+
+    /// Whether a server over HTTP has the two paths of 2024-11-05, where that is asked for.
+    pub(crate) fn serves_pair(&self) -> Result<bool, Outcome> {
+        if self.transport() == Transport::Stdio || self.revision != Revision::V2024_11_05 {
+            return Ok(true);
+        }
+        let reply = Ask::get(self.site()?.server.sse_url()).send()?;
+        Ok(reply.status() == 200 && reply.is_stream())
+    }
+
+    /// True where a connection is a session, so that a message needs none to be opened before it.
+    pub fn is_one_pipe(&self) -> bool {
+        self.transport() == Transport::Stdio || self.revision == Revision::V2024_11_05
     }
 
     /// Closes the shared connection, whose state a failed check may have spoiled.
@@ -177,6 +246,16 @@ impl<'a> Ctx<'a> {
     fn client_on(&self, peer: Peer) -> Client {
         let watch = Watch::new(self.revision, self.findings.clone(), self.schemas.clone());
         Client::new(peer, watch, self.revision)
+    }
+}
+
+/// A server over HTTP, started or found.
+pub(crate) fn start(endpoint: &Endpoint) -> Result<Site, Outcome> {
+    match endpoint {
+        Endpoint::Url(url) => Ok(Site::new(HttpServer::running(url))),
+        Endpoint::Http(command) | Endpoint::Stdio(command) => HttpServer::spawn(command)
+            .map(Site::new)
+            .map_err(|error| fail(format!("the server does not start: {error}"))),
     }
 }
 

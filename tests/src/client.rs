@@ -35,6 +35,8 @@ pub struct Client {
     script: Vec<(String, Value)>,
     spoken: bool,
     closed: bool,
+    /// Messages HTTP refused by a status alone.
+    pub bare_refusals: u32,
 }
 
 /// How a connection ended.
@@ -58,6 +60,7 @@ impl Client {
             script: Vec::new(),
             spoken: false,
             closed: false,
+            bare_refusals: 0,
         }
     }
 
@@ -187,15 +190,15 @@ impl Client {
         let patience = if self.spoken { ANSWER_PATIENCE } else { START_PATIENCE };
         let mut deadline = Instant::now() + patience;
         let mut stall = self.spoken.then(|| Instant::now() + STALL);
-        let mut taken_bytes = self.peer.written_bytes();
+        let mut taken = self.peer.taken();
         let mut probe = None;
         loop {
             match self.receive(stall.unwrap_or(deadline)) {
                 Ok(messages) => self.inbox.extend(messages),
                 Err(why) if self.closed => return Err(fail(format!("{what}: {why}"))),
                 // A server that still takes input is not silent, it is busy reading.
-                Err(_) if stall.is_some() && self.peer.written_bytes() > taken_bytes => {
-                    taken_bytes = self.peer.written_bytes();
+                Err(_) if stall.is_some() && self.peer.taken() > taken => {
+                    taken = self.peer.taken();
                     deadline = Instant::now() + patience;
                     stall = stall.map(|_| Instant::now() + STALL);
                 }
@@ -251,10 +254,20 @@ impl Client {
         }
     }
 
+    /// Gives up a request as this transport and revision have it: by closing its response where
+    /// that means so, else by a notification.
+    pub fn cancel(&mut self, id: &Value) {
+        if self.revision.is_modern() && self.peer.hang_up(id) {
+            self.watch.given_up(id);
+            return;
+        }
+        self.notify("notifications/cancelled", json!({ "requestId": id }));
+    }
+
     /// Closes stdin and collects what the server still says until it is gone.
     pub fn finish(&mut self, patience: Duration) -> Ending {
         let start = Instant::now();
-        self.peer.close_stdin();
+        self.peer.close();
         while let Ok(messages) = self.receive(start + patience) {
             self.inbox.extend(messages);
         }
@@ -265,11 +278,15 @@ impl Client {
     /// The messages on the next line, or why there is none.
     pub fn receive(&mut self, deadline: Instant) -> Result<Vec<Value>, String> {
         match self.peer.receive(deadline) {
-            Incoming::Line(line) => {
+            Incoming::Line(line) => Ok(self.take_line(&line)),
+            Incoming::Carried(carried) => {
+                self.watch.carried(&carried);
+                Ok(self.take_line(&carried.line))
+            }
+            Incoming::Exchange(exchange) => {
                 self.spoken = true;
-                let messages = self.watch.got(&line);
-                messages.iter().for_each(|message| self.serve(message));
-                Ok(self.without_probes(messages))
+                self.bare_refusals += u32::from(self.watch.exchanged(&exchange));
+                Ok(Vec::new())
             }
             Incoming::Unterminated(bytes) => {
                 self.watch.got_unterminated(&bytes);
@@ -285,6 +302,13 @@ impl Client {
         }
     }
 
+    fn take_line(&mut self, line: &[u8]) -> Vec<Value> {
+        self.spoken = true;
+        let messages = self.watch.got(line);
+        messages.iter().for_each(|message| self.serve(message));
+        self.without_probes(messages)
+    }
+
     /// Late answers to probes are nobody's business but the wait's that sent them.
     fn without_probes(&mut self, mut messages: Vec<Value>) -> Vec<Value> {
         messages.retain(|message| {
@@ -297,14 +321,15 @@ impl Client {
     /// The next message without judging it: for floods, whose every message is like the others.
     pub fn receive_unwatched(&mut self, deadline: Instant) -> Result<Value, String> {
         let line = self.receive_unparsed(deadline)?;
-        serde_json::from_slice(&line)
-            .map_err(|error| format!("stdout carries a line that is not JSON ({error})"))
+        serde_json::from_slice(&line).map_err(|error| format!("a message is not JSON ({error})"))
     }
 
     /// The next line without even parsing it.
     pub fn receive_unparsed(&mut self, deadline: Instant) -> Result<Vec<u8>, String> {
         match self.peer.receive(deadline) {
             Incoming::Line(line) => Ok(line),
+            Incoming::Carried(carried) => Ok(carried.line),
+            Incoming::Exchange(_) => self.receive_unparsed(deadline),
             Incoming::Silence => Err("the server stays silent".to_owned()),
             Incoming::Unterminated(_) | Incoming::Eof => {
                 self.closed = true;

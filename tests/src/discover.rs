@@ -4,14 +4,11 @@
 //! allows the others too. Arguments are made up from the schema; a call becomes part of the profile
 //! only if it succeeds now, so that a later failure is the server's and not that of a bad guess.
 
+use crate::check::Ctx;
 use crate::client::Client;
-use crate::findings::Findings;
-use crate::peer::Peer;
 use crate::profile::{Profile, PromptCall, RefusedCall, ToolCall};
 use crate::revision;
 use crate::run::Target;
-use crate::transcript::Transcript;
-use crate::watch::Watch;
 use serde_json::{Map, Value, json};
 
 /// Tools, resources and prompts tried before giving up on one that works.
@@ -37,9 +34,8 @@ pub fn profile(target: &Target, allow_calls: bool) -> Profile {
 /// A connection in the newest revision the server serves.
 fn connect(target: &Target) -> Option<Client> {
     revision::ALL.iter().rev().find_map(|&revision| {
-        let peer = Peer::spawn(&target.command, Transcript::default()).ok()?;
-        let watch = Watch::new(revision, Findings::default(), None);
-        let mut client = Client::new(peer, watch, revision);
+        let ctx = Ctx::new(target, revision, None);
+        let mut client = ctx.unopened().ok()?;
         client.open().is_ok().then_some(client)
     })
 }
@@ -55,8 +51,11 @@ fn list(client: &mut Client, method: &str, member: &str) -> Vec<Value> {
 /// A call that works, and the names of the arguments it cannot do without.
 fn quick_call(client: &mut Client, allow_calls: bool) -> Option<(ToolCall, Vec<String>)> {
     let tools = list(client, "tools/list", "tools");
-    let is_safe = |tool: &&Value| allow_calls || tool["annotations"]["readOnlyHint"] == true;
-    tools.iter().filter(is_safe).take(TRIES).find_map(|tool| {
+    let only_reads = |tool: &Value| tool["annotations"]["readOnlyHint"] == true;
+    let mut tools: Vec<_> = tools.iter().filter(|tool| allow_calls || only_reads(tool)).collect();
+    // Even if all may be called: first what does no harm and leaves little to guess.
+    tools.sort_by_key(|tool| (!only_reads(tool), strings(&tool["inputSchema"]["required"]).len()));
+    tools.into_iter().take(TRIES).find_map(|tool| {
         let schema = &tool["inputSchema"];
         let required: Vec<String> = strings(&schema["required"]);
         let arguments = required

@@ -1,4 +1,4 @@
-//! The conformance engine: drives any MCP server over stdio and says which requirements hold.
+//! The conformance engine: drives any MCP server over stdio or HTTP and says which requirements hold.
 //!
 //! It knows nothing but bytes and JSON. It shares no code with the servers of this workspace or
 //! their protocol crate, so that a misreading of the specification there is not repeated here.
@@ -17,9 +17,14 @@
 //! | [`findings`] | what the watching has found |
 //! | [`schema`] | the official JSON Schemas, where a folder of them is given |
 //! | [`client`] | a plain client: ids, waiting, silence |
-//! | [`peer`] | the server process and its pipes |
+//! | [`peer`] | the other side of a connection, whatever carries it |
+//! | [`pipes`] | a server process and its pipes |
+//! | [`web`] | HTTP: sessions, streams, headers |
+//! | [`official`], [`bridge`] | the official suite, and HTTP in front of a server that has none |
+//! | [`transport`] | which of the two, and where |
 //! | [`transcript`] | the bytes sent and got, as evidence |
 //! | [`revision`] | the five revisions and their envelopes |
+//! | [`postgres`], [`cluster`] | a throw-away database for the server that needs one |
 
 #![expect(
     clippy::indexing_slicing,
@@ -31,6 +36,8 @@ pub mod report;
 pub mod check;
 mod checks;
 pub mod case;
+pub mod official;
+pub mod bridge;
 pub mod pattern;
 pub mod profile;
 pub mod discover;
@@ -39,5 +46,10 @@ pub mod findings;
 pub mod schema;
 pub mod client;
 pub mod peer;
+pub mod pipes;
+pub mod web;
+pub mod transport;
 pub mod transcript;
 pub mod revision;
+pub mod postgres;
+pub mod cluster;

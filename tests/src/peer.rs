@@ -1,212 +1,154 @@
-//! One server process on three pipes, seen as raw bytes with deadlines.
-//!
-//! Every pipe has a thread of its own, so that neither a server that stops reading nor one that
-//! never stops writing can hang a check: the check's own thread only ever waits on a channel.
+//! The other side of one connection, whatever carries it, seen as messages with deadlines.
 
+use crate::pipes::Pipes;
 use crate::transcript::Transcript;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::{Duration, Instant};
+use crate::web::peer::HttpPeer;
+use serde_json::Value;
+use std::process::ExitStatus;
+use std::time::Instant;
 
-/// How much of the server's stderr is kept: enough for a panic message with its backtrace.
-const STDERR_TAIL_BYTES: usize = 16 * 1024;
-/// Stands in for a timed `wait`, which the standard library does not have.
-const EXIT_POLL: Duration = Duration::from_millis(2);
-
-/// What came out of the server's stdout.
+/// What came from the server.
 #[derive(Debug)]
 pub enum Incoming {
     /// A line, without its newline.
     Line(Vec<u8>),
+    /// A message of a response of HTTP.
+    Carried(Carried),
+    /// How HTTP answered one message.
+    Exchange(Exchange),
     /// Bytes the server left behind without a newline when it closed its stdout.
     Unterminated(Vec<u8>),
-    /// The server closed its stdout.
+    /// The server closed its stdout, or takes no connections any more.
     Eof,
     /// Nothing came before the deadline.
     Silence,
 }
 
-/// A running server. Dropping it kills the process.
-pub struct Peer {
-    child: Child,
-    input: Option<Sender<Vec<u8>>>,
-    output: Receiver<Incoming>,
-    gate: Option<Sender<()>>,
-    written_bytes: Arc<AtomicU64>,
-    stderr: Arc<Mutex<Vec<u8>>>,
-    transcript: Transcript,
+/// A message, and which response of HTTP carried it.
+#[derive(Debug)]
+pub struct Carried {
+    pub line: Vec<u8>,
+    pub stream: Stream,
+    /// The name and the id of its event, where it came as one.
+    pub event: Option<String>,
+    pub event_id: Option<String>,
+}
+
+/// One response of HTTP.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stream {
+    /// To a POST of the request with this id, or of something without one.
+    Post(Option<Value>),
+    /// To a GET of what belongs to no request.
+    Standing,
+    /// The one stream of 2024-11-05.
+    Down,
+}
+
+/// How HTTP answered one message of ours, or a GET.
+#[derive(Debug)]
+pub struct Exchange {
+    pub sent: Sent,
+    pub status: u16,
+    pub content_type: String,
+    /// The session it names, if any.
+    pub session: Option<String>,
+    /// `None` where the body is a stream.
+    pub body: Option<Vec<u8>>,
+}
+
+/// What a request of HTTP was about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sent {
+    /// A request under the revision that has no sessions, or one that has.
+    Request { method: String, modern: bool },
+    /// A notification or a response.
+    Other,
+    /// Nothing that is a message.
+    Garbage,
+    /// A GET for the stream of what belongs to no request.
+    Get,
+}
+
+/// A connection. Dropping it ends it.
+pub enum Peer {
+    Pipes(Pipes),
+    Http(HttpPeer),
 }
 
 impl Peer {
-    /// Starts `command` and reads its stdout from the first byte on.
-    pub fn spawn(command: &[String], transcript: Transcript) -> io::Result<Peer> {
-        let mut peer = Peer::spawn_unread(command, transcript)?;
-        peer.start_reading();
-        Ok(peer)
-    }
-
-    /// Starts `command` but leaves its stdout unread until [`Peer::start_reading`].
-    pub fn spawn_unread(command: &[String], transcript: Transcript) -> io::Result<Peer> {
-        let (program, arguments) = command
-            .split_first()
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "empty command"))?;
-        let mut child = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(io::Error::other("the child has no pipes"));
-        };
-        let written_bytes = Arc::new(AtomicU64::new(0));
-        let (gate, opened) = mpsc::channel();
-        let peer = Peer {
-            child,
-            input: Some(start_writer(stdin, Arc::clone(&written_bytes))),
-            output: start_reader(stdout, opened),
-            gate: Some(gate),
-            written_bytes,
-            stderr: start_stderr(stderr),
-            transcript,
-        };
-        Ok(peer)
-    }
-
-    /// Lets the reader thread run; a second call changes nothing.
-    pub fn start_reading(&mut self) {
-        if let Some(gate) = self.gate.take() {
-            // A reader that has already ended has nothing left to read.
-            let _ = gate.send(());
-        }
-    }
-
-    /// Queues bytes for the server's stdin, exactly as given. Never blocks.
+    /// Queues bytes for the server: messages, one a line. Never blocks.
     pub fn send(&mut self, bytes: Vec<u8>) {
-        self.transcript.sent(&bytes);
-        if let Some(input) = &self.input {
-            // A server that has gone is noticed on its stdout, where the evidence is.
-            let _ = input.send(bytes);
+        match self {
+            Peer::Pipes(pipes) => pipes.send(bytes),
+            Peer::Http(http) => http.send(bytes),
         }
     }
 
-    /// The next thing on the server's stdout, or [`Incoming::Silence`] at the deadline.
+    /// The next thing from the server, or [`Incoming::Silence`] at the deadline.
     pub fn receive(&mut self, deadline: Instant) -> Incoming {
-        let wait = deadline.saturating_duration_since(Instant::now());
-        match self.output.recv_timeout(wait) {
-            Ok(incoming) => {
-                self.transcript.got(&incoming);
-                incoming
-            }
-            Err(RecvTimeoutError::Timeout) => Incoming::Silence,
-            Err(RecvTimeoutError::Disconnected) => Incoming::Eof,
+        match self {
+            Peer::Pipes(pipes) => pipes.receive(deadline),
+            Peer::Http(http) => http.receive(deadline),
         }
     }
 
-    /// Closes the server's stdin once everything queued before has been written.
-    pub fn close_stdin(&mut self) {
-        self.transcript.note("stdin closed");
-        self.input = None;
+    /// Gives up the request with this id by closing its response. `false` where that means nothing.
+    pub fn hang_up(&mut self, id: &Value) -> bool {
+        match self {
+            Peer::Pipes(_) => false,
+            Peer::Http(http) => http.hang_up(id),
+        }
     }
 
-    /// Waits for the process to end; `None` when it still runs at the deadline.
+    /// Lets the server's output be read, if that has been held back.
+    pub fn start_reading(&mut self) {
+        if let Peer::Pipes(pipes) = self {
+            pipes.start_reading();
+        }
+    }
+
+    /// Says that nothing more will be sent, once everything queued before has been.
+    pub fn close(&mut self) {
+        if let Peer::Pipes(pipes) = self {
+            pipes.close_stdin();
+        }
+    }
+
+    /// Waits for the process to end; `None` when it still runs at the deadline, or is not ours.
     pub fn wait_exit(&mut self, deadline: Instant) -> Option<ExitStatus> {
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Err(_) => return None,
-                Ok(None) if Instant::now() >= deadline => return None,
-                Ok(None) => thread::sleep(EXIT_POLL),
-            }
+        match self {
+            Peer::Pipes(pipes) => pipes.wait_exit(deadline),
+            Peer::Http(_) => None,
         }
     }
 
-    /// How many bytes the server's stdin has taken so far.
-    pub fn written_bytes(&self) -> u64 {
-        self.written_bytes.load(Ordering::Relaxed)
+    /// How much the server has taken so far: bytes on a pipe, messages over HTTP.
+    pub fn taken(&self) -> u64 {
+        match self {
+            Peer::Pipes(pipes) => pipes.written_bytes(),
+            Peer::Http(http) => http.taken(),
+        }
     }
 
     /// The server's resident memory, where the system tells it (Linux).
     pub fn resident_kib(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
-        line.split_whitespace().nth(1)?.parse().ok()
+        match self {
+            Peer::Pipes(pipes) => pipes.resident_kib(),
+            Peer::Http(http) => http.server().resident_kib(),
+        }
     }
 
     /// The last of what the server wrote to stderr.
     pub fn stderr(&self) -> String {
-        let tail = self.stderr.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        String::from_utf8_lossy(&tail).into_owned()
+        match self {
+            Peer::Pipes(pipes) => pipes.stderr(),
+            Peer::Http(http) => http.server().stderr(),
+        }
     }
-}
 
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // Both fail only when the process has already ended, which is what is wanted.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    /// Starts `command` with its stdout unread if it is to be read only later.
+    pub fn spawn(command: &[String], transcript: Transcript) -> std::io::Result<Peer> {
+        Pipes::spawn(command, transcript).map(Peer::Pipes)
     }
-}
-
-fn start_writer(mut stdin: ChildStdin, written_bytes: Arc<AtomicU64>) -> Sender<Vec<u8>> {
-    let (input, queue) = mpsc::channel::<Vec<u8>>();
-    thread::spawn(move || {
-        for bytes in queue {
-            let mut rest = bytes.as_slice();
-            while !rest.is_empty() {
-                let Ok(count @ 1..) = stdin.write(rest) else {
-                    return;
-                };
-                written_bytes.fetch_add(count as u64, Ordering::Relaxed);
-                rest = rest.get(count..).unwrap_or_default();
-            }
-        }
-    });
-    input
-}
-
-fn start_reader(stdout: ChildStdout, opened: Receiver<()>) -> Receiver<Incoming> {
-    let (lines, output) = mpsc::channel();
-    thread::spawn(move || {
-        if opened.recv().is_err() {
-            return;
-        }
-        let mut stdout = BufReader::with_capacity(64 * 1024, stdout);
-        loop {
-            let mut line = Vec::new();
-            let end = !matches!(stdout.read_until(b'\n', &mut line), Ok(1..));
-            let incoming = match line.pop() {
-                None => Incoming::Eof,
-                Some(b'\n') => Incoming::Line(line),
-                Some(last) => {
-                    line.push(last);
-                    Incoming::Unterminated(line)
-                }
-            };
-            if lines.send(incoming).is_err() || end {
-                return;
-            }
-        }
-    });
-    output
-}
-
-fn start_stderr(mut stderr: impl Read + Send + 'static) -> Arc<Mutex<Vec<u8>>> {
-    let tail = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&tail);
-    thread::spawn(move || {
-        let mut chunk = [0; 4096];
-        while let Ok(count @ 1..) = stderr.read(&mut chunk) {
-            let mut kept = kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            kept.extend_from_slice(chunk.get(..count).unwrap_or_default());
-            let excess = kept.len().saturating_sub(STDERR_TAIL_BYTES);
-            kept.drain(..excess);
-        }
-    });
-    tail
 }

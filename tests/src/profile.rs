@@ -7,13 +7,15 @@ use crate::check::{Outcome, skip};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What to call on one server.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Profile {
-    /// Arguments the server is started with; `{root}` stands for the root of this workspace.
+    /// Arguments the server is started with; `{root}` stands for the root of this workspace,
+    /// `{postgres}` for the URL of a throw-away database.
     pub args: Vec<String>,
     /// A call that is answered at once and changes nothing.
     pub quick_call: Option<ToolCall>,
@@ -27,6 +29,8 @@ pub struct Profile {
     pub slow_call: Option<ToolCall>,
     /// A call that runs for minutes unless it is cancelled.
     pub endless_call: Option<ToolCall>,
+    /// A call with an argument that its tool wants repeated in a header (`x-mcp-header`).
+    pub header_call: Option<ToolCall>,
     /// The level at which the slow call logs, if it does.
     pub log_level: Option<String>,
     /// The uri of a resource that can be read.
@@ -40,6 +44,10 @@ pub struct Profile {
     pub refused_prompts: Vec<PromptCall>,
     /// Calls that ask the client something before they answer.
     pub asks: Vec<Ask>,
+    /// A call that asks the client to open a page.
+    pub asks_by_url: Option<Ask>,
+    /// A call that asks several questions at once (2026-07-28).
+    pub asks_together: Option<Asks>,
     /// The flag that takes a file of keys for `requestState`, so that another process can go on.
     pub state_key_flag: Option<String>,
     /// The parameters of a `completion/complete` that finds something.
@@ -69,6 +77,18 @@ pub struct Ask {
     pub capabilities: Value,
     /// A result that lets the call succeed.
     pub answer: Value,
+    /// A word of the call's answer then.
+    pub expect: String,
+}
+
+/// A call that asks the client one question by each of several methods.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asks {
+    pub call: ToolCall,
+    pub capabilities: Value,
+    /// By the method of the question.
+    pub answers: BTreeMap<String, Value>,
     /// A word of the call's answer then.
     pub expect: String,
 }

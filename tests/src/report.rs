@@ -2,22 +2,21 @@
 
 use crate::check::{Check, Level, Outcome};
 use crate::revision::Revision;
+use crate::transport::Transport;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-
-/// The only transport this engine speaks so far.
-const TRANSPORT: &str = "stdio";
 
 /// What came of one check on one server in one revision.
 #[derive(Clone, Debug)]
 pub struct Row {
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     pub level: Level,
     pub revision: Revision,
-    pub transport: &'static str,
+    pub transport: Transport,
     pub server: String,
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     pub outcome: Outcome,
     /// The bytes sent and got, where the row is not green.
     pub evidence: Vec<String>,
@@ -33,18 +32,19 @@ pub struct Report {
 impl Row {
     pub(crate) fn new(
         server: &str,
+        transport: Transport,
         revision: Revision,
         check: &Check,
         outcome: Outcome,
         evidence: Vec<String>,
     ) -> Row {
         Row {
-            id: check.id,
+            id: check.id.into(),
             level: check.level,
             revision,
-            transport: TRANSPORT,
+            transport,
             server: server.to_owned(),
-            title: check.title,
+            title: check.title.into(),
             outcome,
             evidence,
         }
@@ -62,9 +62,9 @@ impl Row {
 
     /// The row as one line of text.
     pub fn line(&self) -> String {
-        let Row { id, level, revision, title, outcome, .. } = self;
+        let Row { id, level, revision, transport, title, outcome, .. } = self;
         let detail = if outcome.detail().is_empty() { title } else { outcome.detail() };
-        format!("{:7} {id:6} {level:6} {revision} {detail}", outcome.word())
+        format!("{:7} {id:6} {level:6} {revision} {transport:5} {detail}", outcome.word())
     }
 }
 
@@ -92,16 +92,17 @@ impl Report {
         !self.rows.iter().any(Row::is_fatal)
     }
 
-    /// One line per revision with counts, then every row that is not green.
+    /// One line per transport and revision with counts, then every row that is not green.
     pub fn table(&self) -> String {
-        let mut text = format!("{} ({TRANSPORT})\n", self.server);
-        text.push_str("revision     pass  fail  warn  skipped\n");
-        for (revision, counts) in self.counts() {
+        let mut text = format!("{}\n", self.server);
+        text.push_str("revision     transport  pass  fail  warn  skipped\n");
+        for ((transport, revision), counts) in self.counts() {
             let count = |word| counts.get(word).copied().unwrap_or(0);
             let (pass, fail) = (count("pass"), count("fail"));
             let (warn, skipped) = (count("warn"), count("skipped"));
             // Writing to a String cannot fail.
-            let _ = writeln!(text, "{revision} {pass:6} {fail:5} {warn:5} {skipped:8}");
+            let _ =
+                writeln!(text, "{revision}   {transport:9} {pass:5} {fail:5} {warn:5} {skipped:8}");
         }
         let loud = |row: &&Row| matches!(row.outcome, Outcome::Fail(_) | Outcome::Warn(_));
         for row in self.rows.iter().filter(loud) {
@@ -116,14 +117,15 @@ impl Report {
         json!({ "checks": rows })
     }
 
-    /// One JUnit test suite per revision, for the test views of CI systems.
+    /// One JUnit test suite per transport and revision, for the test views of CI systems.
     pub fn junit(&self) -> String {
         let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
-        for (revision, counts) in self.counts() {
-            let rows = self.rows.iter().filter(|row| row.revision == revision);
+        for ((transport, revision), counts) in self.counts() {
+            let suite = (transport, revision);
+            let rows = self.rows.iter().filter(|row| (row.transport, row.revision) == suite);
             let failures = rows.clone().filter(|row| row.is_fatal()).count();
             let skipped = counts.get("skipped").copied().unwrap_or(0);
-            let suite = format!("{} {TRANSPORT} {revision}", self.server);
+            let suite = format!("{} {transport} {revision}", self.server);
             let _ = writeln!(
                 xml,
                 "<testsuite name=\"{}\" tests=\"{}\" failures=\"{failures}\" skipped=\"{skipped}\">",
@@ -137,10 +139,11 @@ impl Report {
         xml
     }
 
-    fn counts(&self) -> BTreeMap<Revision, BTreeMap<&'static str, usize>> {
+    fn counts(&self) -> BTreeMap<(Transport, Revision), BTreeMap<&'static str, usize>> {
         let mut counts = BTreeMap::<_, BTreeMap<_, usize>>::new();
         for row in &self.rows {
-            *counts.entry(row.revision).or_default().entry(row.outcome.word()).or_default() += 1;
+            let suite = counts.entry((row.transport, row.revision)).or_default();
+            *suite.entry(row.outcome.word()).or_default() += 1;
         }
         counts
     }
@@ -151,7 +154,7 @@ fn row_json(row: &Row) -> Value {
         "id": row.id,
         "level": row.level,
         "revision": row.revision.date(),
-        "transport": row.transport,
+        "transport": row.transport.to_string(),
         "server": row.server,
         "title": row.title,
         "outcome": row.outcome.word(),
@@ -165,7 +168,7 @@ fn row_json(row: &Row) -> Value {
 
 fn row_junit(row: &Row) -> String {
     let name = escaped(&format!("{} {}", row.id, row.title));
-    let class = escaped(&format!("{}.{}", row.server, row.revision));
+    let class = escaped(&format!("{}.{}.{}", row.server, row.transport, row.revision));
     let detail = escaped(row.outcome.detail());
     let body = match &row.outcome {
         Outcome::Fail(_) if row.is_fatal() => {

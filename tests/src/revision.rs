@@ -33,6 +33,8 @@ pub const SINCE_2025_03: &[Revision] = &[V2025_03_26, V2025_06_18, V2025_11_25, 
 pub const SINCE_2025_06: &[Revision] = &[V2025_06_18, V2025_11_25, V2026_07_28];
 pub const SINCE_2025_11: &[Revision] = &[V2025_11_25, V2026_07_28];
 pub const BEFORE_2025_06: &[Revision] = &[V2024_11_05, V2025_03_26];
+/// The revisions whose sessions go over Streamable HTTP.
+pub const STREAMABLE: &[Revision] = &[V2025_03_26, V2025_06_18, V2025_11_25];
 pub const MIDDLE: &[Revision] = &[V2025_06_18, V2025_11_25];
 pub const ONLY_2024_11: &[Revision] = &[V2024_11_05];
 pub const ONLY_2025_03: &[Revision] = &[V2025_03_26];

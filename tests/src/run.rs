@@ -2,14 +2,13 @@
 
 use crate::check::{Check, Ctx, Outcome, Run, Verdict, fail, skip};
 use crate::checks;
-use crate::client::Client;
 use crate::findings::Findings;
-use crate::peer::Peer;
+use crate::postgres;
 use crate::profile::Profile;
 use crate::report::{Report, Row};
 use crate::revision::{self, Revision};
 use crate::schema::Schemas;
-use crate::transcript::Transcript;
+use crate::transport::{Endpoint, Transport};
 use crate::watch::Watch;
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -23,25 +22,34 @@ use std::thread;
 pub struct Target {
     /// The name the reports show.
     pub name: String,
-    /// The program and its arguments.
-    pub command: Vec<String>,
+    /// How it is started, or where it runs.
+    pub endpoint: Endpoint,
     /// What to call on it; without one, only what every server must do is checked.
     pub profile: Option<Profile>,
 }
 
 impl Target {
     /// A server of this workspace: `program` started as the profile of `crates/<folder>` says.
-    pub fn in_workspace(folder: &str, program: &Path) -> Result<Target> {
+    pub fn in_workspace(folder: &str, program: &Path, transport: Transport) -> Result<Target> {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = tests.parent().unwrap_or(tests).display().to_string();
         let profile = Profile::load(&tests.join("profiles").join(format!("{folder}.json")))?;
-        let arguments = profile.args.iter().map(|argument| argument.replace("{root}", &root));
-        let program = program.display().to_string();
-        Ok(Target {
-            name: format!("mcp-{folder}"),
-            command: std::iter::once(program).chain(arguments).collect(),
-            profile: Some(profile),
-        })
+        let mut command = vec![program.display().to_string()];
+        for argument in &profile.args {
+            command.push(if argument == postgres::PLACEHOLDER {
+                postgres::url()?
+            } else {
+                argument.replace("{root}", &root)
+            });
+        }
+        let endpoint = match transport {
+            Transport::Stdio => Endpoint::Stdio(command),
+            Transport::Http => {
+                command.extend(["--http", "127.0.0.1:0"].map(str::to_owned));
+                Endpoint::Http(command)
+            }
+        };
+        Ok(Target { name: format!("mcp-{folder}"), endpoint, profile: Some(profile) })
     }
 }
 
@@ -67,6 +75,11 @@ pub fn run(target: &Target, options: &Options, on_row: &mut dyn FnMut(&Row)) -> 
     let wanted =
         |revision: &&Revision| options.revisions.is_empty() || options.revisions.contains(revision);
     let (sender, rows) = mpsc::channel();
+    let transport = target.endpoint.transport();
+    let checks: Vec<Check> = checks
+        .into_iter()
+        .filter(|check| check.transport.is_none_or(|only| only == transport))
+        .collect();
     let mut report = Report::new(&target.name);
     thread::scope(|scope| {
         for &revision in revision::ALL.iter().filter(wanted) {
@@ -95,12 +108,13 @@ fn run_revision(
     checks: &[Check],
     rows: &mpsc::Sender<Row>,
 ) {
-    let claim = claims(target, revision);
-    let claimed = claim.is_ok();
     let mut ctx = Ctx::new(target, revision, schemas);
+    let claim = claims(&ctx);
+    let claimed = claim.is_ok();
+    let transport = target.endpoint.transport();
     let emit = |check: &Check, outcome: Outcome, evidence: Vec<String>| {
         // The receiver outlives every sender; losing a row is impossible.
-        let _ = rows.send(Row::new(&target.name, revision, check, outcome, evidence));
+        let _ = rows.send(Row::new(&target.name, transport, revision, check, outcome, evidence));
     };
     emit(&checks::CLAIM, claim.err().unwrap_or(Outcome::Pass), Vec::new());
     if !claimed {
@@ -146,20 +160,28 @@ fn observed_outcome(check: &Check, ctx: &Ctx<'_>) -> Outcome {
     skip("nothing this rule applies to was seen")
 }
 
-/// Whether the server serves `revision`: it echoes the version, or lists it.
-fn claims(target: &Target, revision: Revision) -> Verdict {
-    let peer = Peer::spawn(&target.command, Transcript::default());
-    let peer = peer.map_err(|error| fail(format!("the server does not start: {error}")))?;
-    let watch = Watch::new(revision, Findings::default(), None);
-    let mut client = Client::new(peer, watch, revision);
-    let date = revision.date();
-    let claimed = if revision.is_modern() {
+/// Whether the server serves this revision: it echoes the version, or lists it.
+fn claims(ctx: &Ctx<'_>) -> Verdict {
+    // What a first word leads to is judged by the checks, not here.
+    let mut client = ctx.unopened()?;
+    client.watch = Watch::new(ctx.revision, Findings::default(), None);
+    let date = ctx.revision.date();
+    let claimed = if ctx.revision.is_modern() {
         let answer = client.call("server/discover", Value::Null)?;
         let versions = answer["result"]["supportedVersions"].as_array().cloned();
         versions.is_some_and(|versions| versions.contains(&json!(date)))
-    } else {
+    } else if ctx.serves_pair()? {
         let answer = client.call("initialize", revision::initialize_params(date))?;
         answer["result"]["protocolVersion"] == date
+    } else {
+        false
     };
-    if claimed { Ok(()) } else { Err(skip("the server does not claim this revision")) }
+    if !claimed {
+        return Err(skip("the server does not claim this revision"));
+    }
+    if ctx.revision.is_modern() && ctx.transport() == Transport::Http {
+        // The client learns which arguments are to be repeated in headers.
+        client.call("tools/list", Value::Null)?;
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The bytes a check sent and got: what a reader needs to believe a red row.
 
-use crate::peer::Incoming;
+use crate::peer::{Incoming, Stream};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -37,7 +37,19 @@ impl Transcript {
             Incoming::Unterminated(bytes) => {
                 self.add(format!("< {} (no newline)", shown(bytes)));
             }
-            Incoming::Eof => self.note("stdout closed"),
+            Incoming::Carried(carried) => {
+                let of = match &carried.stream {
+                    Stream::Post(Some(id)) => format!("to {id}"),
+                    Stream::Post(None) => "body".to_owned(),
+                    Stream::Standing => "by GET".to_owned(),
+                    Stream::Down => "down".to_owned(),
+                };
+                self.add(format!("< {of}: {}", shown(&carried.line)));
+            }
+            Incoming::Exchange(exchange) => {
+                self.note(&format!("{} {}", exchange.status, exchange.content_type));
+            }
+            Incoming::Eof => self.note("closed"),
             Incoming::Silence => {}
         }
     }

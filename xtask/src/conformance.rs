@@ -1,28 +1,45 @@
 //! `cargo xtask conformance`: the front end of the conformance engine in `tests/`. It checks our
-//! own servers by name, or any program that speaks the protocol on its standard streams.
+//! own servers by name, or any server: a program that speaks the protocol on its standard streams,
+//! or a URL.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use workspace_tests::discover;
+use workspace_tests::official::Suite;
 use workspace_tests::report::{Report, Row};
 use workspace_tests::revision::{self, Revision};
 use workspace_tests::run::{self, Options, Target};
+use workspace_tests::transport::{self, Endpoint, Transport};
 
 use crate::workspace::{Profile, Server, Workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Servers to check; all when none is named
-    #[arg(conflicts_with = "stdio")]
+    #[arg(conflicts_with = "foreign")]
     names: Vec<String>,
     /// Check any server: the command that starts it, words separated by spaces
-    #[arg(long, value_name = "CMD")]
+    #[arg(long, value_name = "CMD", group = "foreign")]
     stdio: Option<String>,
-    /// With --stdio: call any tool that answers, not only those that say they just read
-    #[arg(long, requires = "stdio")]
+    /// Check any server that runs already: the URL of its endpoint, such as
+    /// http://127.0.0.1:8080/mcp
+    #[arg(long, value_name = "URL", group = "foreign")]
+    url: Option<String>,
+    /// With --stdio or --url: call any tool that answers, not only those that say they just read
+    #[arg(long, requires = "foreign")]
     allow_calls: bool,
+    /// Run only the official suite, on the server that shows everything, or with --stdio on any:
+    /// the suite speaks HTTP only, so a bridge stands in front
+    #[arg(long, conflicts_with_all = ["url", "allow_calls", "no_official", "revisions"])]
+    official: bool,
+    /// Leave out the official suite, which needs Node and npm
+    #[arg(long)]
+    no_official: bool,
+    /// How our own servers are reached
+    #[arg(long, value_enum, default_value_t = Over::Both, conflicts_with = "foreign")]
+    transport: Over,
     /// Only this revision; may be repeated
     #[arg(long = "revision", value_name = "DATE", value_parser = parse_revision)]
     revisions: Vec<Revision>,
@@ -37,14 +54,41 @@ pub(crate) struct Args {
     junit: Option<PathBuf>,
 }
 
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Over {
+    Stdio,
+    Http,
+    Both,
+}
+
+impl Over {
+    fn transports(self) -> &'static [Transport] {
+        match self {
+            Over::Stdio => &[Transport::Stdio],
+            Over::Http => &[Transport::Http],
+            Over::Both => transport::ALL,
+        }
+    }
+}
+
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    let targets = match &args.stdio {
-        Some(command) => vec![foreign(command, args.allow_calls)?],
-        None => ours(workspace, &args.names)?,
+    let targets = match (&args.stdio, &args.url) {
+        _ if args.official => Vec::new(),
+        (Some(command), _) => vec![foreign_command(command, args.allow_calls)?],
+        (None, Some(url)) => vec![foreign_url(url, args.allow_calls)?],
+        (None, None) => ours(workspace, &args.names, args.transport)?,
     };
+    let is_foreign = args.stdio.is_some() || args.url.is_some();
+    let is_all = !is_foreign && args.names.is_empty() && args.revisions.is_empty();
+    let with_official = args.official || is_all && !args.no_official;
     let revisions = args.revisions.clone();
     let options = Options { revisions, schema_dir: args.schema_dir.clone(), ..Options::default() };
-    let report = check(&targets, &options)?;
+    let mut report = check(&targets, &options)?;
+    match &args.stdio {
+        Some(command) if with_official => report.rows.extend(bridged(workspace, command)?),
+        _ if with_official => report.rows.extend(official(workspace)?),
+        _ => {}
+    }
     if let Some(path) = &args.json {
         write(path, &format!("{:#}\n", report.json()))?;
     }
@@ -55,17 +99,19 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Every server in every revision, as `cargo xtask test` and CI do.
+/// Every server in every revision over both transports, as `cargo xtask test` and CI do.
 pub(crate) fn run_all(workspace: &Workspace, schema_dir: Option<PathBuf>) -> Result<()> {
-    let targets = ours(workspace, &[])?;
-    let report = check(&targets, &Options { schema_dir, ..Options::default() })?;
-    ensure!(report.passed(), "a requirement does not hold");
+    let targets = ours(workspace, &[], Over::Both)?;
+    let mut report = check(&targets, &Options { schema_dir, ..Options::default() })?;
+    report.rows.extend(official(workspace)?);
+    // For our own servers a recommendation is as good as a requirement.
+    let is_green = report.passed() && !report.rows.iter().any(Row::is_red);
+    ensure!(is_green, "a requirement does not hold");
     Ok(())
 }
 
 /// One report over all targets; each target's own is printed when it is complete.
 fn check(targets: &[Target], options: &Options) -> Result<Report> {
-    ensure!(!targets.is_empty(), "no server to check");
     let mut all = Vec::new();
     for target in targets {
         let mut progress = Progress::start(&target.name);
@@ -78,27 +124,76 @@ fn check(targets: &[Target], options: &Options) -> Result<Report> {
     Ok(Report { server: names.join(", "), rows: all })
 }
 
-fn ours(workspace: &Workspace, names: &[String]) -> Result<Vec<Target>> {
+/// The official suite, on the one server that has its fixtures.
+fn official(workspace: &Workspace) -> Result<Vec<Row>> {
+    let servers = workspace.select(&["everything".to_owned()])?;
+    workspace.build(&servers, Profile::Debug)?;
+    let suite = suite(workspace)?;
+    let mut rows = Vec::new();
+    for server in &servers {
+        rows.extend(suite.run(&server.name, &workspace.binary(server, Profile::Debug))?);
+    }
+    print_official(&rows);
+    Ok(rows)
+}
+
+/// The official suite, on the standard streams of any server.
+fn bridged(workspace: &Workspace, command: &str) -> Result<Vec<Row>> {
+    let (name, command) = words(command)?;
+    let rows = suite(workspace)?.run_on_stdio(&name, &command)?;
+    print_official(&rows);
+    Ok(rows)
+}
+
+fn suite(workspace: &Workspace) -> Result<Suite> {
+    let suite = Suite::install(&workspace.target_dir.join("official-suite"));
+    suite.context("the official suite was not run; --no-official leaves it out")
+}
+
+fn print_official(rows: &[Row]) {
+    let server = "the official suite".to_owned();
+    println!("{}", Report { server, rows: rows.to_vec() }.table());
+}
+
+fn ours(workspace: &Workspace, names: &[String], over: Over) -> Result<Vec<Target>> {
     let servers = workspace.select(names)?;
     workspace.build(&servers, Profile::Debug)?;
-    servers.iter().map(|server| own_target(workspace, server)).collect()
+    let targets = servers.iter().flat_map(|server| {
+        over.transports().iter().map(|transport| own_target(workspace, server, *transport))
+    });
+    targets.collect()
 }
 
 /// How to start a server and what to call on it stand in its profile, so every server has one.
-fn own_target(workspace: &Workspace, server: &Server) -> Result<Target> {
+fn own_target(workspace: &Workspace, server: &Server, transport: Transport) -> Result<Target> {
     let folder = server.folder.file_name().unwrap_or_default().to_string_lossy();
-    Target::in_workspace(&folder, &workspace.binary(server, Profile::Debug))
+    Target::in_workspace(&folder, &workspace.binary(server, Profile::Debug), transport)
+}
+
+fn foreign_command(command: &str, allow_calls: bool) -> Result<Target> {
+    let (name, command) = words(command)?;
+    Ok(foreign(name, Endpoint::Stdio(command), allow_calls))
+}
+
+/// The name of a command's program, and its words.
+fn words(command: &str) -> Result<(String, Vec<String>)> {
+    let command: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+    let Some(program) = command.first() else { bail!("--stdio needs a command") };
+    let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((name, command))
+}
+
+fn foreign_url(url: &str, allow_calls: bool) -> Result<Target> {
+    ensure!(url.starts_with("http://"), "--url needs a URL that begins with http://");
+    Ok(foreign(url.to_owned(), Endpoint::Url(url.to_owned()), allow_calls))
 }
 
 /// A server nothing is known of but what it says of itself. What that does not tell, the checks
 /// that need it skip.
-fn foreign(command: &str, allow_calls: bool) -> Result<Target> {
-    let command: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
-    let Some(program) = command.first() else { bail!("--stdio needs a command") };
-    let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut target = Target { name, command, profile: None };
+fn foreign(name: String, endpoint: Endpoint, allow_calls: bool) -> Target {
+    let mut target = Target { name, endpoint, profile: None };
     target.profile = Some(discover::profile(&target, allow_calls));
-    Ok(target)
+    target
 }
 
 fn parse_revision(date: &str) -> Result<Revision, String> {

@@ -8,6 +8,7 @@
 mod build;
 mod test;
 mod conformance;
+mod corpus;
 mod new;
 mod demo;
 mod list;
@@ -39,6 +40,8 @@ enum Task {
     Test(test::Args),
     /// Check servers, ours or any other, against the protocol
     Conformance(conformance::Args),
+    /// Play the corpus of messy CSV files to our server, or to any other
+    Corpus(corpus::Args),
     /// Begin a server of your own as a copy of one that works
     New(new::Args),
     /// Build each server and show a short real session with it
@@ -69,6 +72,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Build(args) => build::run(&workspace, &args),
         Task::Test(args) => test::run(&workspace, &args),
         Task::Conformance(args) => conformance::run(&workspace, &args),
+        Task::Corpus(args) => corpus::run(&workspace, &args),
         Task::New(args) => new::run(&workspace, &args),
         Task::Demo(args) => demo::run(&workspace, &args),
         Task::List(args) => list::run(&workspace, &args),

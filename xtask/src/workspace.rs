@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
+use workspace_tests::postgres;
 
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
@@ -97,7 +98,12 @@ impl Workspace {
         };
         let prefix = format!("// $ {}", server.name);
         if let Some(arguments) = script.lines().find_map(|line| line.strip_prefix(&prefix)) {
-            command.extend(arguments.split_whitespace().map(|argument| self.absolute(argument)));
+            for argument in arguments.split_whitespace() {
+                command.push(match argument {
+                    postgres::PLACEHOLDER => postgres::url()?,
+                    _ => self.absolute(argument),
+                });
+            }
         }
         Ok(command)
     }

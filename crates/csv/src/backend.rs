@@ -1,66 +1,204 @@
 //! Answers questions about CSV files without ever being silently wrong. Knows nothing of MCP.
 //!
-//! Reading order follows the bytes: `sandbox` opens the file, `source` turns it into UTF-8 chunks,
+//! Reading order follows the bytes: `sandbox` opens the file (and has a `listing`), `packed` unpacks it, `source` gives UTF-8,
 //! `dialect` looks at the first of them, `records` cuts them into rows, `reader` makes a table of
-//! them. `scan` hands each cell to its `column`, which reads it with `number` and adds it to its
-//! `stats`: a `tally` of numbers and what is `collect`ed of texts. `exact` turns a tally into printed
-//! digits, `summary` puts the answer together and `report` is its shape.
+//! them, as `reading` asks. `scan` hands each cell to its `column`, which reads it with `number`,
+//! `notation` and `dates` and adds it to its `stats`: a `tally` of numbers and what is `collect`ed of
+//! texts. `exact` turns a tally into printed digits, `summary` says what an answer takes for granted
+//! and `report` is the shape of its numbers.
+//!
+//! The rest are the questions: `analyze`, `describe`, `group` (with its `grid`) and `query` (with its
+//! `pick`), over rows that pass a `filter` of `condition`s on `typed` cells, a `page` at a time; then
+//! `validate`, `join`, `diff`, and `handoff`, which writes `sql`.
 
 mod sandbox;
+mod listing;
+mod packed;
 mod source;
 mod dialect;
 mod records;
 mod reader;
+mod reading;
 mod scan;
 mod column;
 mod number;
+mod notation;
+mod words;
+mod dates;
 mod stats;
 mod tally;
 mod collect;
 mod exact;
 mod summary;
+mod oddities;
 mod report;
+mod typed;
+mod filter;
+mod condition;
+mod page;
+mod analyze;
+mod describe;
+mod group;
+mod grid;
+mod query;
+mod pick;
+mod duplicates;
+mod validate;
+mod join;
+mod diff;
+mod handoff;
+mod sql;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use tokio::sync::Semaphore;
+
+use reader::TableFile;
+
+pub(crate) use analyze::Analyze;
+pub(crate) use describe::{Describe, Description};
+pub(crate) use diff::{Diff, Differences};
+pub(crate) use filter::Filter;
+pub(crate) use group::{Aggregate, Grouped, Grouping};
+pub(crate) use handoff::{HandedOff, Handoff, Target};
+pub(crate) use join::{Join, JoinKind, Joined, Pair};
+pub(crate) use page::Page;
+pub(crate) use query::{Order, Queried, Query};
+pub(crate) use reading::{DateOrder, Reading};
 pub(crate) use report::{Analysis, Operation};
 #[cfg(test)]
 pub(crate) use sandbox::opens_by_steps;
+pub(crate) use validate::{RowSchema, Validated};
 
 /// The directories this server may read, opened once at start-up.
 pub(crate) struct Backend {
     sandbox: sandbox::Sandbox,
+    /// Bounds the memory of all scans together.
+    pub(crate) slots: Arc<Semaphore>,
 }
 
-/// One question about one file.
-pub(crate) struct Analyze {
+/// Scans at a time; each keeps up to 64 MiB where it has to keep anything.
+const MAX_SCANS: usize = 16;
+
+/// A file and how to read it.
+#[derive(Clone, Default)]
+pub(crate) struct Input {
     /// Relative to one of the directories, or absolute inside one of them.
     pub(crate) filepath: String,
-    pub(crate) operations: Vec<Operation>,
-    /// Names as the answer gives them, or `#3` for the third column; `None` is every column.
-    pub(crate) columns: Option<Vec<String>>,
+    pub(crate) reading: Reading,
+}
+
+impl Input {
+    pub(crate) fn with_dates(mut self, order: DateOrder) -> Self {
+        self.reading.dates = Some(order);
+        self
+    }
 }
 
 /// Told how far a long scan is, and asked whether to go on, every 128 KiB of input.
 pub(crate) trait Observer {
     fn progress(&self, bytes_done: u64, bytes_total: u64, rows: u64);
     fn cancelled(&self) -> bool;
+
+    /// An answer from what has been read so far is wanted now.
+    fn out_of_time(&self) -> bool {
+        false
+    }
 }
 
 impl Backend {
     /// Fails on anything that is not a directory, so that a typing error shows at start-up.
     pub(crate) fn open(dirs: &[PathBuf]) -> Result<Self, Error> {
-        Ok(Self { sandbox: sandbox::Sandbox::open(dirs)? })
+        let sandbox = sandbox::Sandbox::open(dirs)?;
+        Ok(Self { sandbox, slots: Arc::new(Semaphore::new(MAX_SCANS)) })
     }
 
-    /// Reads the whole file once; blocks, so call it from a thread that may.
+    /// Reads the whole file, as all of these do; they block, so call them from a thread that may.
     pub(crate) fn analyze(
         &self,
+        input: &Input,
         request: &Analyze,
         observer: &dyn Observer,
     ) -> Result<Analysis, Error> {
-        let file = self.sandbox.open_file(&request.filepath)?;
-        scan::analyze(file, request, observer)
+        analyze::analyze(&self.table(input)?, request, observer)
+    }
+
+    pub(crate) fn describe(
+        &self,
+        input: &Input,
+        request: &Describe,
+        observer: &dyn Observer,
+    ) -> Result<Description, Error> {
+        describe::describe(&self.table(input)?, request, observer)
+    }
+
+    pub(crate) fn group(
+        &self,
+        input: &Input,
+        request: &Grouping,
+        observer: &dyn Observer,
+    ) -> Result<Grouped, Error> {
+        group::group(&self.table(input)?, request, observer)
+    }
+
+    pub(crate) fn query(
+        &self,
+        input: &Input,
+        request: &Query,
+        observer: &dyn Observer,
+    ) -> Result<Queried, Error> {
+        query::query(&self.table(input)?, request, observer)
+    }
+
+    pub(crate) fn validate(
+        &self,
+        input: &Input,
+        schema: &RowSchema,
+        observer: &dyn Observer,
+    ) -> Result<Validated, Error> {
+        validate::validate(&self.table(input)?, schema, observer)
+    }
+
+    pub(crate) fn join(
+        &self,
+        [left, right]: &[Input; 2],
+        request: &Join,
+        observer: &dyn Observer,
+    ) -> Result<Joined, Error> {
+        join::join(&self.table(left)?, &self.table(right)?, request, observer)
+    }
+
+    pub(crate) fn diff(
+        &self,
+        [old, new]: &[Input; 2],
+        request: &Diff,
+        observer: &dyn Observer,
+    ) -> Result<Differences, Error> {
+        diff::diff(&self.table(old)?, &self.table(new)?, request, observer)
+    }
+
+    pub(crate) fn hand_off(
+        &self,
+        input: &Input,
+        request: &Handoff,
+        observer: &dyn Observer,
+    ) -> Result<HandedOff, Error> {
+        handoff::hand_off(&self.table(input)?, request, observer)
+    }
+
+    /// Only the header is read.
+    pub(crate) fn column_names(&self, input: &Input) -> Result<Vec<String>, Error> {
+        Ok(self.table(input)?.open()?.names)
+    }
+
+    /// Paths of the files in the served directories that are named like tables: a thousand for each.
+    pub(crate) fn tables(&self) -> Vec<String> {
+        self.sandbox.tables()
+    }
+
+    fn table(&self, input: &Input) -> Result<TableFile, Error> {
+        Ok(TableFile::new(self.sandbox.open_file(&input.filepath)?, &input.reading))
     }
 }
 
@@ -83,6 +221,13 @@ pub(crate) enum Error {
     Denied { path: String },
     #[error("this is {what}, not CSV text; convert it first")]
     NotText { what: &'static str },
+    #[error("the {what} data is damaged, cut off, or needs more memory to unpack than is allowed")]
+    Damaged { what: &'static str },
+    #[error(
+        "this {what} file unpacks to more than 1,000 times its size, so it was given up; \
+         unpack it yourself if it is meant to"
+    )]
+    Bomb { what: &'static str },
     #[error("reading the file failed")]
     Read(#[from] std::io::Error),
     #[error(
@@ -94,6 +239,30 @@ pub(crate) enum Error {
     TooManyFields { line: u64, max_fields: usize },
     #[error("there is no column {name:?}; the columns are {available}")]
     UnknownColumn { name: String, available: String },
+    #[error("{text}")]
+    Option { text: &'static str },
+    #[error("the condition on {column:?} {what}{because}")]
+    Condition { column: String, what: &'static str, because: String },
+    #[error(
+        "the dates of {column:?} may have the day or the month first, so they have no order; \
+         say which in `read.dates`: \"dmy\" or \"mdy\""
+    )]
+    AmbiguousDates { column: String },
+    #[error("there is no {name:?} to order by; there are {available}")]
+    Order { name: String, available: String },
+    #[error(
+        "there are about {estimate} groups, more than fit into 64 MiB; \
+         filter the rows or group by columns with fewer different texts"
+    )]
+    TooManyGroups { estimate: u64 },
+    #[error("{what} do not fit into 64 MiB")]
+    TooLarge { what: &'static str },
+    #[error(
+        "the key of line {again} of the {side} file is that of line {first}; choose keys that no two rows share"
+    )]
+    RepeatedKey { side: &'static str, first: u64, again: u64 },
+    #[error("the file has changed since the cursor was given; ask again without it")]
+    StaleCursor,
     #[error("cancelled")]
     Cancelled,
 }

@@ -1,11 +1,15 @@
 //! Checks the backend on files as they come: messy, hostile, huge and plain.
 //!
-//! `protocol` asks as a client does. `messy` is the catalogue of inputs and right answers, `sandbox`
-//! tries to get out, `sums` compares with big-integer arithmetic, `structure` with tables written
+//! `protocol` asks as a client does. `messy` is the catalogue of inputs and right answers, `corpus`
+//! the published part of it as files, `sandbox` tries to get out, `sums` compares with big-integer arithmetic, `structure` with tables written
 //! in every usual way, and `scanning` covers what needs more than a few bytes.
 
 mod protocol;
 mod messy;
+mod corpus;
+mod questions;
+mod offered;
+mod two_files;
 mod sandbox;
 mod sums;
 mod structure;
@@ -17,25 +21,42 @@ use std::path::PathBuf;
 use proptest::prelude::ProptestConfig;
 use serde_json::Value;
 
-use crate::backend::{Analyze, Backend, Error, Observer};
+use crate::backend::{Analyze, Backend, Describe, Error, Input, Observer};
 
-/// The answer to every operation on a file of these bytes, as the model would see it.
+/// The answer to every operation on a file of these bytes, as the model would see it, together
+/// with the dialect and the oddities that a description of the file has.
 fn analyze(bytes: &[u8]) -> Result<Value, Error> {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file.csv"), bytes).unwrap();
-    analyze_in(dir.path().to_owned(), &every_operation("file.csv"), &Quiet)
+    analyze_and_describe(dir.path().to_owned(), "file.csv")
 }
 
-fn analyze_in(dir: PathBuf, request: &Analyze, observer: &dyn Observer) -> Result<Value, Error> {
-    let analysis = Backend::open(&[dir])?.analyze(request, observer)?;
+fn analyze_and_describe(dir: PathBuf, path: &str) -> Result<Value, Error> {
+    let mut answer = analyze_in(dir.clone(), &every_operation(path), &Quiet)?;
+    let whole = Describe { sample_rows: 0, first_column: 0 };
+    let description = Backend::open(&[dir])?.describe(&input(path), &whole, &Quiet)?;
+    answer["dialect"] = serde_json::to_value(description.dialect).unwrap();
+    answer["oddities"] = serde_json::to_value(description.oddities).unwrap();
+    Ok(answer)
+}
+
+fn analyze_in(dir: PathBuf, question: &Question, observer: &dyn Observer) -> Result<Value, Error> {
+    let (input, request) = question;
+    let analysis = Backend::open(&[dir])?.analyze(input, request, observer)?;
     Ok(serde_json::to_value(analysis).unwrap())
 }
 
-fn every_operation(path: &str) -> Analyze {
+type Question = (Input, Analyze);
+
+fn input(path: &str) -> Input {
+    Input { filepath: path.to_owned(), ..Input::default() }
+}
+
+fn every_operation(path: &str) -> Question {
     let names = r#"["sum", "average", "count", "min", "max", "nulls", "stddev",
         "distinct", "median", "quantiles", "mode"]"#;
     let operations = serde_json::from_str(names).unwrap();
-    Analyze { filepath: path.to_owned(), operations, columns: None }
+    (input(path), Analyze { operations, ..Analyze::default() })
 }
 
 /// Compares places in an answer, given as JSON pointers; `null` stands for absent.

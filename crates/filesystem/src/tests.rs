@@ -1,6 +1,21 @@
-//! Through the protocol, in memory: what may be read, and what must not get out.
+//! Through the protocol, in memory: what may be done, and what must not get out.
 
-use std::collections::BTreeSet;
+mod applying;
+mod attacks;
+mod edits;
+mod listing;
+mod managing;
+mod reading;
+mod resources;
+mod media;
+mod narrowing;
+mod properties;
+mod crashes;
+mod searching;
+mod trees;
+mod walls;
+mod writing;
+
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -11,13 +26,17 @@ use mcp::client::{Answering, Client, ToolAnswer};
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use serde_json::{Value, json};
 
-use crate::backend::{Backend, Lines};
 use crate::config::Config;
 use crate::server;
 
+/// In memory where there is such a place: tests flush often, and disks are slow at it.
+fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// A served directory `inside` and, beside it, what must stay out of reach.
 fn directory() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let inside = dir.path().join("inside");
     std::fs::create_dir_all(inside.join("folder")).unwrap();
     std::fs::create_dir(inside.join("keys")).unwrap();
@@ -42,6 +61,10 @@ fn directory() -> tempfile::TempDir {
     symlink("../secret.txt", inside.join("link-out")).unwrap();
     symlink(dir.path().join("secret.txt"), inside.join("link-absolute")).unwrap();
     symlink("..", inside.join("link-up")).unwrap();
+    symlink(inside.join("folder"), inside.join("link-absolute-inside")).unwrap();
+    symlink("../folder/../link-inside", inside.join("folder/link-round")).unwrap();
+    symlink("nowhere", inside.join("link-dangling")).unwrap();
+    symlink("../nowhere", inside.join("link-dangling-out")).unwrap();
     symlink("/proc/self/root", inside.join("link-magic")).unwrap();
     symlink("loop", inside.join("loop")).unwrap();
     mknodat(CWD, inside.join("fifo"), FileType::Fifo, Mode::RUSR, 0).unwrap();
@@ -49,160 +72,83 @@ fn directory() -> tempfile::TempDir {
     dir
 }
 
+/// Read-only.
 async fn connect(dir: &Path, revision: Revision) -> Client {
-    let config =
-        Config { dirs: vec![dir.join("inside")], deny: vec![".env".to_owned(), "keys".to_owned()] };
+    connect_with(dir, revision, Config::default()).await
+}
+
+/// All that can be allowed is allowed.
+async fn connect_writing(dir: &Path) -> Client {
+    let config = Config { rw: true, allow_delete: true, ..Config::default() };
+    connect_with(dir, Revision::V2025_11_25, config).await
+}
+
+/// Serves `inside`, unless `config` says otherwise, without what `.env` and `keys` match.
+async fn connect_with(dir: &Path, revision: Revision, config: Config) -> Client {
+    connect_answering(dir, revision, config, Answering::nothing()).await
+}
+
+async fn connect_answering(
+    dir: &Path,
+    revision: Revision,
+    mut config: Config,
+    answering: Answering,
+) -> Client {
+    if config.dirs.is_empty() {
+        config.dirs = vec![dir.join("inside").to_str().unwrap().to_owned()];
+    }
+    config.deny = vec![".env".to_owned(), "keys".to_owned()];
     let server = server(config).expect("server");
-    Client::in_memory(server, revision, Answering::nothing()).await.expect("connect")
+    Client::in_memory(server, revision, answering).await.expect("connect")
 }
 
 async fn call(client: &Client, tool: &str, arguments: Value) -> ToolAnswer {
     client.call_tool(tool, arguments).await.expect("answer")
 }
 
-#[tokio::test]
-async fn reads_what_is_inside_in_every_revision() {
-    let dir = directory();
-    let absolute = dir.path().join("inside/lines.txt");
-    for revision in Revision::ALL {
-        let client = connect(dir.path(), revision).await;
-        for (arguments, right) in [
-            (json!({"path": "lines.txt"}), "l1\nl2\nl3\n"),
-            (json!({"path": &absolute}), "l1\nl2\nl3\n"),
-            (json!({"path": "./folder/../lines.txt", "head": 1}), "l1\n"),
-            (json!({"path": "lines.txt", "head": 1_000_000_000_000u64}), "l1\nl2\nl3\n"),
-            (json!({"path": "lines.txt", "startLine": 2, "head": 1}), "l2\n"),
-            (json!({"path": "lines.txt", "tail": 1}), "l3\n"),
-            (json!({"path": "umlaut.txt", "tail": 1}), "end"),
-            (json!({"path": "umlaut.txt"}), "\u{fc}\r\nend"),
-            (json!({"path": "link-inside"}), "b"),
-        ] {
-            let answer = call(&client, "read_text_file", arguments.clone()).await;
-            assert_eq!(answer.text(), right, "{revision} {arguments}");
-            assert!(!answer.is_error);
-        }
-    }
+/// The first text block of an answer that must be a success.
+async fn text(client: &Client, tool: &str, arguments: Value) -> String {
+    let answer = call(client, tool, arguments.clone()).await;
+    assert!(!answer.is_error, "{tool} {arguments}: {}", answer.text());
+    answer.content[0]["text"].as_str().unwrap().to_owned()
 }
 
-#[tokio::test]
-async fn refuses_everything_else() {
-    let dir = directory();
-    let client = connect(dir.path(), Revision::V2025_11_25).await;
-    let beside = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-    for (path, refusal) in [
-        ("../secret.txt".to_owned(), "outside"),
-        ("folder/../../secret.txt".to_owned(), "outside"),
-        (beside("secret.txt"), "outside"),
-        (beside("inside-too/c.txt"), "outside"),
-        (beside("inside "), "outside"),
-        (beside("inside\""), "outside"),
-        (beside("inside/../secret.txt"), "outside"),
-        ("/proc/self/root/etc/passwd".to_owned(), "outside"),
-        ("/proc/self/fd/0".to_owned(), "outside"),
-        ("link-out".to_owned(), "outside"),
-        ("link-absolute".to_owned(), "outside"),
-        ("link-up/secret.txt".to_owned(), "outside"),
-        ("link-magic/etc/passwd".to_owned(), "outside"),
-        ("loop".to_owned(), "outside"),
-        // Not found would tell that something was looked for out there.
-        ("../missing".to_owned(), "outside"),
-        ("link-up/missing".to_owned(), "outside"),
-        ("nope/../../x".to_owned(), "was not found"),
-        ("missing".to_owned(), "was not found"),
-        ("~".to_owned(), "was not found"),
-        (String::new(), "was not found"),
-        ("nul\0byte".to_owned(), "was not found"),
-        ("C:\\x".to_owned(), "was not found"),
-        (".".to_owned(), "not a regular file"),
-        ("fifo".to_owned(), "not a regular file"),
-        ("socket".to_owned(), "not a regular file"),
-        ("binary".to_owned(), "not UTF-8"),
-        (".env".to_owned(), "may not be read"),
-        ("keys/id".to_owned(), "may not be read"),
-        ("keys/missing".to_owned(), "may not be read"),
-        ("link-denied".to_owned(), "may not be read"),
-        ("link-keys/id".to_owned(), "may not be read"),
-    ] {
-        let answer = call(&client, "read_text_file", json!({"path": path})).await;
-        let text = answer.text();
-        assert!(answer.is_error && text.contains(refusal), "{path:?}: {text}");
-        let said = text.replace(&format!("{path:?}"), "");
-        assert!(!said.contains('/') && !said.contains("secret"), "{path:?}: {text}");
-    }
+/// The text of an answer that must be a failure.
+async fn refusal(client: &Client, tool: &str, arguments: Value) -> String {
+    let answer = call(client, tool, arguments.clone()).await;
+    assert!(answer.is_error, "{tool} {arguments}: {}", answer.text());
+    answer.text()
 }
 
-#[tokio::test]
-async fn lists_without_the_denied_and_without_following() {
-    let dir = directory();
-    std::fs::write(dir.path().join("inside/folder/two\nlines"), "").unwrap();
-    let client = connect(dir.path(), Revision::V2025_11_25).await;
-    let listed = |arguments| async { call(&client, "list_directory", arguments).await.text() };
-    let all = listed(json!({"path": "."})).await;
-    assert!(all.contains("[DIR] folder\n") && all.contains("[LINK] link-up\n"), "{all}");
-    assert!(all.contains("[OTHER] fifo\n"), "{all}");
-    assert!(!all.contains(".env") && !all.contains("[DIR] keys"), "{all}");
-    let folder = listed(json!({"path": "folder"})).await;
-    assert_eq!(folder, "[FILE] b.txt\n[FILE] two\\nlines\n");
-    let page = listed(json!({"path": "folder", "maxEntries": 1})).await;
-    assert_eq!(page, "[FILE] b.txt\n[2 entries in all; go on with skip: 1]\n");
-    let answer = call(&client, "list_directory", json!({"path": "lines.txt"})).await;
-    assert!(answer.is_error && answer.text().contains("not a directory"));
+async fn etag(client: &Client, path: &str) -> String {
+    let info = call(client, "get_file_info", json!({"path": path})).await;
+    info.structured["etag"].as_str().expect("etag").to_owned()
 }
 
-#[tokio::test]
-async fn a_long_line_is_cut_between_characters() {
-    let dir = directory();
-    let long = "\u{20ac}".repeat(200_000);
-    std::fs::write(dir.path().join("inside/long"), &long).unwrap();
-    let client = connect(dir.path(), Revision::V2025_11_25).await;
-    for arguments in [json!({"path": "long"}), json!({"path": "long", "tail": 1})] {
-        let answer = call(&client, "read_text_file", arguments).await;
-        let text = answer.content[0]["text"].as_str().unwrap();
-        assert_eq!(text.len(), 262_143);
-        assert!(long.starts_with(text));
-        assert!(answer.content[1]["text"].as_str().unwrap().starts_with("[cut"));
-    }
+async fn tool_names(client: &Client) -> Vec<String> {
+    let tools = client.list("tools/list", "tools").await.unwrap();
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-#[tokio::test]
-async fn describes_and_names_what_is_served() {
-    let dir = directory();
-    let client = connect(dir.path(), Revision::V2025_11_25).await;
-    let info = call(&client, "get_file_info", json!({"path": "lines.txt"})).await;
-    assert_eq!(info.structured["size_bytes"], 9);
-    assert_eq!(info.structured["kind"], "file");
-    for special in ["fifo", "socket"] {
-        let answer = call(&client, "get_file_info", json!({"path": special})).await;
-        assert!(answer.is_error && answer.text().contains("not a regular file"));
-    }
-    let served = call(&client, "list_allowed_directories", json!({})).await;
-    assert_eq!(served.structured["directories"], json!([dir.path().join("inside")]));
-    for wrong in [json!({"path": "lines.txt", "head": 0}), json!({"path": "lines.txt", "bogus": 1})]
-    {
-        assert!(call(&client, "read_text_file", wrong).await.is_error);
-    }
-}
-
-#[test]
-fn a_directory_swapped_for_a_link_never_leads_outside() {
-    let dir = directory();
-    let inside = dir.path().join("inside");
-    std::fs::write(dir.path().join("b.txt"), "secret").unwrap();
-    let backend = Backend::open(std::slice::from_ref(&inside), &[]).unwrap();
+/// Exchanges two names all the time while `work` goes on.
+fn while_swapping<T>(one: &Path, two: &Path, work: impl FnOnce() -> T) -> T {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
-                let (folder, link) = (inside.join("folder"), inside.join("link-up"));
-                renameat_with(CWD, folder, CWD, link, RenameFlags::EXCHANGE).unwrap();
+                renameat_with(CWD, one, CWD, two, RenameFlags::EXCHANGE).unwrap();
             }
         });
-        let whole = Lines::From { first: 1, count: 9 };
-        let texts: BTreeSet<String> = (0..20_000)
-            .filter_map(|_| backend.read("folder/b.txt", whole, 99).ok())
-            .map(|read| read.text)
-            .collect();
-        done.store(true, Ordering::Relaxed);
-        assert_eq!(texts, BTreeSet::from(["b".to_owned()]));
-    });
+        let _set_at_the_end = Set(&done);
+        work()
+    })
+}
+
+/// Sets a flag when it is dropped, even by a failed assertion: a test may fail, but not hang.
+struct Set<'a>(&'a AtomicBool);
+
+impl Drop for Set<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }

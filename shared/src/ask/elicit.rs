@@ -1,11 +1,14 @@
 //! Elicitation: asking the person at the client, by a form or by a page in their browser.
 
+use std::fmt;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::field::Field as FieldKind;
 use super::{AskError, Question, unsupported};
 use crate::revision::Revision;
+use crate::validate::write_whole_numbers;
 
 pub use super::field::{Field, TextFormat};
 
@@ -74,7 +77,9 @@ impl Form {
                     field
                         .check(value)
                         .map_err(|reason| AskError::Malformed(format!("`{name}` {reason}")))?;
-                    answers.insert(name.clone(), value.clone());
+                    let mut value = value.clone();
+                    write_whole_numbers(&mut value);
+                    answers.insert(name.clone(), value);
                 }
                 None if *required => {
                     return Err(AskError::Malformed(format!("`{name}` is missing")));
@@ -193,6 +198,14 @@ impl Elicited {
 /// The fields of a form as filled in, checked against it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answers(Map<String, Value>);
+
+impl fmt::Display for Answers {
+    /// As JSON.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let json = serde_json::to_string(&self.0).map_err(|_| fmt::Error)?;
+        f.write_str(&json)
+    }
+}
 
 impl Answers {
     /// One field; `None` if it was optional and left empty.

@@ -101,6 +101,11 @@ impl From<AskError> for Error {
     }
 }
 
+/// The client has not said that it can answer this.
+fn undeclared(question: &Question) -> AskError {
+    AskError::Unsupported(format!("it has not declared {}", question.needs.join(".")))
+}
+
 fn unsupported(revision: Revision, what: &str) -> AskError {
     AskError::Unsupported(format!("revision {revision} has no {what}"))
 }

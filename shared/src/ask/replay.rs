@@ -8,6 +8,9 @@
 //! The record is bound to the request it belongs to, to its sender and to a time. Whatever is wrong
 //! with one that comes back, the client is told the same.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -29,6 +32,9 @@ const MAX_ROUNDS: u32 = 16;
 /// Longest record sent, sealed.
 const MAX_STATE_BYTES: usize = 64 * 1024;
 
+/// Longest arguments kept word by word while their call runs.
+const MAX_KEPT_BYTES: usize = 1024;
+
 const PURPOSE: &str = "request state";
 
 /// Which request a record belongs to.
@@ -42,6 +48,32 @@ pub(crate) struct Identity {
     pub(crate) arguments: String,
     /// Who sent it, where the transport knows.
     pub(crate) principal: Option<String>,
+}
+
+/// The arguments of a running call, by which a retry of it is told from another one. Few calls
+/// ask, so short arguments are kept as they came and digested only when theirs does; of long ones,
+/// which many calls at a time could fill the memory with, the digest is all that is kept.
+#[derive(Debug)]
+pub(crate) enum KeptArguments {
+    Short(Box<str>),
+    Digest(String),
+}
+
+impl KeptArguments {
+    pub(crate) fn of(arguments: &str) -> Self {
+        if arguments.len() <= MAX_KEPT_BYTES {
+            Self::Short(arguments.into())
+        } else {
+            Self::Digest(digest_of_arguments(arguments))
+        }
+    }
+
+    pub(crate) fn digest(&self) -> String {
+        match self {
+            Self::Short(arguments) => digest_of_arguments(arguments),
+            Self::Digest(digest) => digest.clone(),
+        }
+    }
 }
 
 /// What travels through the client.
@@ -73,6 +105,8 @@ pub(crate) struct Replay {
     responses: HashMap<String, Value>,
     /// Keys used in this run.
     used: HashSet<String>,
+    /// Steps that have begun and are not done.
+    steps_under_way: usize,
     pending: Vec<(String, Question)>,
     /// Digests of the pending questions, by key.
     asking: BTreeMap<String, String>,
@@ -136,19 +170,27 @@ impl Replay {
         self.failure = Some(Error::invalid_params(message));
     }
 
-    /// What a step gave in an earlier run.
-    pub(crate) fn step(&mut self, key: &str) -> Result<Option<Value>, AskError> {
+    /// What a step gave in an earlier run. If there is nothing, the step is under way until
+    /// [`Replay::end_step`].
+    pub(crate) fn begin_step(&mut self, key: &str) -> Result<Option<Value>, AskError> {
         self.use_key(key)?;
-        Ok(self.record.steps.get(key).cloned())
+        let recorded = self.record.steps.get(key).cloned();
+        self.steps_under_way += usize::from(recorded.is_none());
+        Ok(recorded)
+    }
+
+    pub(crate) fn end_step(&mut self) {
+        self.steps_under_way = self.steps_under_way.saturating_sub(1);
     }
 
     pub(crate) fn record_step(&mut self, key: &str, value: Value) {
         self.record.steps.insert(key.to_owned(), value);
     }
 
-    /// The handler waits for answers, or can never have them.
+    /// The handler waits for answers, or can never have them. Not while a step is half-way: what
+    /// it has done so far would be done again.
     pub(crate) fn is_suspended(&self) -> bool {
-        !self.pending.is_empty() || self.failure.is_some()
+        self.steps_under_way == 0 && (!self.pending.is_empty() || self.failure.is_some())
     }
 
     /// What the client gets instead of a result.
@@ -192,8 +234,8 @@ fn now_secs() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// The same text for the same arguments, whatever the order of members and the white space.
-pub(crate) fn canonical(arguments: &str) -> String {
+/// The same for the same arguments, whatever the order of members and the white space.
+pub(crate) fn digest_of_arguments(arguments: &str) -> String {
     fn sorted(value: Value) -> Value {
         match value {
             Value::Object(map) => {
@@ -207,5 +249,5 @@ pub(crate) fn canonical(arguments: &str) -> String {
     }
     // Arguments that are no JSON never reach a handler.
     let value: Value = serde_json::from_str(arguments).unwrap_or_default();
-    sorted(value).to_string()
+    digest(sorted(value).to_string().as_bytes())
 }

@@ -5,7 +5,7 @@
 //! takes the entry out, the finished task or a cancellation, decides what the peer gets.
 
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -13,16 +13,19 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use super::reply::ReplyTo;
 use crate::answer::{Answer, Outcome};
 use crate::call::{Call, Kind};
 use crate::changes::Subscriber;
 use crate::error::{Error, ToolError};
 use crate::jsonrpc::Id;
+use crate::limits::Limits;
 use crate::lock::lock;
-use crate::outbox::Outbox;
+use crate::outbox::{End, Outbox};
 use crate::policy::within;
 use crate::registry::{BoxFuture, Registry};
 use crate::revision::Revision;
+use crate::tasks::{Begins, Status, Task, Tasks};
 use crate::tool::Reply;
 use crate::wire;
 
@@ -38,7 +41,12 @@ struct Table {
     /// Tells an entry from an earlier one with the same id.
     last_serial: u64,
     calls: HashMap<Id<'static>, InFlight>,
-    listens: HashMap<Id<'static>, Arc<Subscriber>>,
+    listens: HashMap<Id<'static>, Listening>,
+}
+
+struct Listening {
+    subscriber: Arc<Subscriber>,
+    resources: usize,
 }
 
 struct InFlight {
@@ -70,9 +78,25 @@ impl Calls {
             let busy = "Too many requests in flight; wait for some to finish";
             return self.answer(&id, &call, &reply_to, &Err(Error::Refused(busy)));
         }
+        let begins = call.task_plan.as_ref().map(|plan| plan.begins);
+        let has_room = || self.registry.tasks.has_room(self.registry.limits.max_tasks);
+        match begins {
+            Some(Begins::AtOnce) => return self.start_task(&id, call, work, &reply_to),
+            Some(Begins::Always) if !has_room() => {
+                let full = Err(Error::Refused("Too many tasks; wait for some to end"));
+                return self.answer(&id, &call, &reply_to, &full);
+            }
+            _ => {}
+        }
         let mut context = Context::from_waker(Waker::noop());
         if let Poll::Ready(outcome) = poll_call(&call, &mut work, &mut context) {
+            if begins == Some(Begins::Always) && matches!(outcome, Ok(Answer::Called(_))) {
+                return self.start_task(&id, call, Box::pin(ready(outcome)), &reply_to);
+            }
             return self.answer(&id, &call, &reply_to, &outcome);
+        }
+        if begins.is_some() && has_room() {
+            return self.start_task(&id, call, work, &reply_to);
         }
         let mut table = self.lock();
         table.last_serial += 1;
@@ -82,6 +106,37 @@ impl Calls {
         let task =
             tokio::spawn(Arc::clone(self).finish(id.clone(), serial, outcome)).abort_handle();
         table.calls.insert(id, InFlight { serial, call, reply_to, task });
+    }
+
+    /// Answers with a task, and lets the work go on in it.
+    fn start_task(
+        &self,
+        id: &Id<'_>,
+        call: Arc<Call>,
+        work: BoxFuture<Outcome>,
+        reply_to: &ReplyTo,
+    ) {
+        let Limits { max_tasks, task_ttl, .. } = self.registry.limits;
+        let plan = call.task_plan.as_ref();
+        let created = plan.map(|plan| self.registry.tasks.create(plan, &call, max_tasks, task_ttl));
+        let task = match created {
+            Some(Ok(task)) => task,
+            Some(Err(error)) => return self.answer(id, &call, reply_to, &Err(error)),
+            None => return,
+        };
+        call.become_task(Arc::clone(&task));
+        let created = Ok(Answer::TaskCreated(Arc::clone(&task)));
+        let write = |out: &mut Vec<u8>| {
+            wire::write_outcome(out, &self.registry, call.revision, id, &created);
+        };
+        if call.revision.is_stateless() {
+            reply_to.finish(&call, End::Answered(200), write);
+        } else {
+            // Its progress may still be told (2025-11-25).
+            reply_to.answer(200, write);
+        }
+        let working = run_task(call, work, Arc::clone(&task), Arc::clone(&self.registry));
+        Tasks::attach(&task, tokio::spawn(working).abort_handle());
     }
 
     async fn finish(
@@ -112,13 +167,8 @@ impl Calls {
             wire::write_outcome(out, &self.registry, call.revision, id, outcome);
             bytes_out = out.len() - before;
         };
-        match reply_to {
-            ReplyTo::Stream(_) => call.close(write),
-            ReplyTo::Batch(batch) => {
-                call.close(|_| {});
-                batch.answer(write);
-            }
-        }
+        let end = End::Answered(wire::http_status(call.revision, outcome));
+        reply_to.finish(call, end, write);
         call.record(word_for(outcome), bytes_out);
     }
 
@@ -140,35 +190,51 @@ impl Calls {
         self.notify_if_idle(&table);
     }
 
-    pub(crate) fn listen(&self, id: Id<'static>, subscriber: Arc<Subscriber>) -> Result<(), Error> {
+    /// Opens a listen stream; `resources` is how many it hears of. The limit is of all streams
+    /// together.
+    pub(crate) fn listen(
+        &self,
+        id: Id<'static>,
+        subscriber: Arc<Subscriber>,
+        resources: usize,
+    ) -> Result<(), Error> {
         let mut table = self.lock();
-        if table.listens.len() >= self.registry.limits.max_subscriptions {
+        let most = self.registry.limits.max_subscriptions;
+        let others: usize = table.listens.values().map(|other| other.resources).sum();
+        if table.listens.len() >= most || others + resources > most {
             return Err(Error::Refused("Too many subscriptions; end some first"));
         }
-        table.listens.insert(id, subscriber);
+        table.listens.insert(id, Listening { subscriber, resources });
         Ok(())
     }
 
     /// Tells each listen stream what has changed.
     pub(crate) fn flush_listens(&self, outbox: &Outbox) {
-        for (id, subscriber) in &self.lock().listens {
-            let changes = subscriber.take_pending();
+        for (id, listening) in &self.lock().listens {
+            let changes = listening.subscriber.take_pending();
             if !changes.is_empty() {
                 outbox.push(|out| wire::write_changes(out, &changes, Some(id)));
             }
         }
     }
 
-    /// Ends all listen streams from our side. The specification names two ways, the notification
-    /// and the result; clients that wait for either get it and ignore the other.
-    pub(crate) fn end_listens(&self, outbox: &Outbox) {
+    /// Ends all listen streams from our side. For stdio the specification names two ways, the
+    /// notification and the result; clients that wait for either get it and ignore the other.
+    pub(crate) fn end_listens(&self, outbox: &Outbox, over_http: bool) {
         for (id, _) in self.lock().listens.drain() {
-            outbox.push(|out| {
-                wire::write_listen_cancelled(out, &id);
+            outbox.finish(End::Answered(200), |out| {
+                if !over_http {
+                    wire::write_listen_cancelled(out, &id);
+                }
                 let ended = Ok(Answer::ListenEnded);
                 wire::write_outcome(out, &self.registry, Revision::V2026_07_28, &id, &ended);
             });
         }
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn any(&self) -> bool {
+        !self.lock().calls.is_empty()
     }
 
     /// Waits until no call is in flight.
@@ -195,7 +261,7 @@ async fn run(call: Arc<Call>, mut work: BoxFuture<Outcome>, timeout: Duration) -
     if let Some(outcome) = within(timeout, &call, outcome).await {
         return outcome;
     }
-    call.stop();
+    call.cancel();
     call.span().in_scope(|| tracing::warn!("stopped after {} s", timeout.as_secs()));
     let late =
         format!("Stopped after {} s, the longest this server lets a call run.", timeout.as_secs());
@@ -203,6 +269,30 @@ async fn run(call: Arc<Call>, mut work: BoxFuture<Outcome>, timeout: Duration) -
         Kind::Tool => Ok(Answer::Called(Reply::from(ToolError::new(late)))),
         _ => Err(Error::TimedOut(late)),
     }
+}
+
+/// The work of a task, within the time it has.
+async fn run_task(
+    call: Arc<Call>,
+    work: BoxFuture<Outcome>,
+    task: Arc<Task>,
+    registry: Arc<Registry>,
+) {
+    let outcome = run(Arc::clone(&call), work, task.ttl).await;
+    if let Err(Error::Internal(cause)) = &outcome {
+        call.span().in_scope(|| tracing::error!(cause, "a task failed"));
+    }
+    let mut bytes = Vec::new();
+    wire::write_outcome(&mut bytes, &registry, call.revision, &Id::none(), &outcome);
+    call.record(word_for(&outcome), bytes.len());
+    let failed = match &outcome {
+        Err(_) => true,
+        // Only 2026-07-28 tells a tool that failed from a request that did.
+        Ok(Answer::Called(reply)) => reply.is_error && !call.revision.is_stateless(),
+        Ok(_) => false,
+    };
+    call.fall_silent();
+    task.finish(outcome, if failed { Status::Failed } else { Status::Completed });
 }
 
 /// How the audit log calls an outcome.
@@ -225,81 +315,27 @@ fn poll_call(
     context: &mut Context<'_>,
 ) -> Poll<Outcome> {
     let _entered = call.span().enter();
-    let polled = work.as_mut().poll(context);
+    let mut polled = work.as_mut().poll(context);
+    if polled.is_pending() && call.is_suspended() {
+        polled = work.as_mut().poll(context);
+    }
+    // The second poll may have begun a step, which is not dropped half-way.
     if !call.is_suspended() {
         return polled;
     }
     if polled.is_ready() {
         tracing::warn!("the handler returned although its question has no answer");
-    } else {
-        let _ = work.as_mut().poll(context);
     }
-    call.suspension().map_or(polled, Poll::Ready)
+    let suspension = call.suspension();
+    call.cancel();
+    suspension.map_or(polled, Poll::Ready)
 }
 
 impl InFlight {
     fn cancel(self) {
+        self.reply_to.finish(&self.call, End::Cancelled, |_| {});
         self.call.cancel();
+        self.call.record("cancelled", 0);
         self.task.abort();
-        if let ReplyTo::Batch(batch) = &self.reply_to {
-            batch.answer(|_| {});
-        }
-    }
-}
-
-/// Where the answer to a request goes.
-#[derive(Clone)]
-pub(crate) enum ReplyTo {
-    Stream(Arc<Outbox>),
-    Batch(Arc<Batch>),
-}
-
-impl ReplyTo {
-    /// Appends the answer to a request that did not become a call.
-    pub(crate) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        match self {
-            Self::Stream(outbox) => outbox.push(write),
-            Self::Batch(batch) => batch.answer(write),
-        }
-    }
-}
-
-/// The answers to the requests of one JSON-RPC batch (2025-03-26), sent as one array when the
-/// last of them is there.
-pub(crate) struct Batch {
-    outbox: Arc<Outbox>,
-    state: Mutex<BatchState>,
-}
-
-struct BatchState {
-    missing: usize,
-    answers: Vec<u8>,
-}
-
-impl Batch {
-    /// `requests` answers, given or waived, complete the batch.
-    pub(crate) fn new(outbox: Arc<Outbox>, requests: usize) -> Arc<Self> {
-        let state = Mutex::new(BatchState { missing: requests, answers: Vec::new() });
-        Arc::new(Self { outbox, state })
-    }
-
-    fn answer(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        let mut state = lock(&self.state);
-        let before = state.answers.len();
-        write(&mut state.answers);
-        if state.answers.len() > before {
-            // The message ends with a newline; inside an array it is a comma.
-            state.answers.pop();
-            state.answers.push(b',');
-        }
-        state.missing = state.missing.saturating_sub(1);
-        if state.missing == 0 && !state.answers.is_empty() {
-            state.answers.pop();
-            self.outbox.push(|out| {
-                out.push(b'[');
-                out.append(&mut state.answers);
-                out.extend_from_slice(b"]\n");
-            });
-        }
     }
 }

@@ -1,6 +1,9 @@
-//! Pumps a transport through a session: read what is there, handle it, write what came of it,
-//! many messages at a time, until the peer closes, or we are told to stop, and what was asked for
-//! is done.
+//! Carries one connection through a session, to its end.
+//!
+//! One task reads, handles and writes, in turns. So the answers to many messages become one write,
+//! and a peer that does not read what it is sent is not read from either: nothing has to be kept
+//! for it without end. Handlers that take their time are tasks of their own and reach this one
+//! through the outbox.
 
 use std::io;
 use std::sync::Arc;
@@ -9,13 +12,12 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use super::session::Session;
-use crate::jsonrpc::Refusal;
 use crate::outbox::{HIGH_WATER_BYTES, Outbox};
 use crate::registry::Registry;
 use crate::transport::{Frame, Reader, Transport, Writer};
 
 /// Messages handled before what they led to is written.
-const BATCH_MESSAGES: usize = 256;
+const MESSAGES_PER_TURN: usize = 256;
 
 /// While this much waits to be written, changes stay with their subscribers, where each is kept
 /// once however often it happens.
@@ -33,62 +35,63 @@ pub(crate) async fn serve(
     let (mut reader, writer) = transport.split();
     let outbox = Arc::new(Outbox::default());
     let drain_time = registry.limits.drain;
-    let mut session = Session::new(registry, Arc::clone(&outbox));
+    let session = Session::new(registry, Arc::clone(&outbox));
     let mut sending = Sending { writer, bytes: Vec::new(), written: 0 };
-    let served = tokio::select! {
+    let conversed = tokio::select! {
         biased;
-        served = pump(&mut reader, &mut sending, &outbox, &mut session) => served,
+        conversed = converse(&mut reader, &mut sending, &outbox, &session) => conversed,
         () = stop => Ok(()),
     };
-    let drained = match served {
+    let ended = match conversed {
         Ok(()) => drain(&mut sending, &outbox, &session, drain_time).await,
         Err(error) => Err(error),
     };
     session.calls().cancel_all();
-    match drained {
+    match ended {
         // The peer does not listen any more; there is nobody to tell.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
 }
 
-/// Runs until the peer closes its side.
-async fn pump(
+/// Goes on until the peer has closed its side and all it sent is handled.
+async fn converse(
     reader: &mut impl Reader,
     sending: &mut Sending<impl Writer>,
     outbox: &Outbox,
-    session: &mut Session,
+    session: &Session,
 ) -> io::Result<()> {
     let mut is_open = true;
+    let mut has_more = false;
     loop {
-        let may_read = outbox.len() + sending.left() < HIGH_WATER_BYTES;
-        let has_more = may_read && handle_some(reader, session);
-        if outbox.len() + sending.left() < CHANGES_WATER_BYTES {
-            session.flush_changes();
+        let has_room = outbox.len() + sending.left() < HIGH_WATER_BYTES;
+        // After the peer has closed the rest is what the reader holds, which is little.
+        let may_handle = has_room || !is_open;
+        if may_handle {
+            has_more = handle_some(reader, session);
         }
-        sending.take(outbox);
+        sending.collect(outbox, session);
         if !is_open && !has_more {
             return Ok(());
         }
         tokio::select! {
             biased;
             written = sending.write(), if sending.left() > 0 => written?,
-            () = tokio::task::yield_now(), if has_more => {}
-            filled = reader.fill(), if is_open && may_read && !has_more => is_open = filled?,
+            // Calls that wait get their turn between two of ours.
+            () = tokio::task::yield_now(), if has_more && may_handle => {}
+            filled = reader.fill(), if is_open && has_room && !has_more => is_open = filled?,
             () = outbox.ready() => {}
         }
     }
 }
 
-/// Handles the messages already here, up to a batch. `true` if there may be more.
-fn handle_some(reader: &mut impl Reader, session: &mut Session) -> bool {
-    for _ in 0..BATCH_MESSAGES {
+/// Handles the messages already here, up to a turn's. `true` if there may be more.
+fn handle_some(reader: &mut impl Reader, session: &Session) -> bool {
+    for _ in 0..MESSAGES_PER_TURN {
         match reader.next() {
             None => return false,
             Some(Frame::Message(line)) => session.line(line),
-            Some(Frame::TooLong(too_long)) => {
-                session.refuse(&Refusal::too_long(too_long.id, too_long.max_bytes));
-            }
+            Some(Frame::TooLong(too_long)) => session.too_long(too_long),
         }
     }
     true
@@ -105,7 +108,7 @@ async fn drain(
     session.peer_closed();
     let mut is_idle = false;
     loop {
-        sending.take(outbox);
+        sending.collect(outbox, session);
         if is_idle && sending.left() == 0 {
             return Ok(());
         }
@@ -134,8 +137,11 @@ impl<W: Writer> Sending<W> {
         self.bytes.len() - self.written
     }
 
-    /// Takes what is queued, once everything before it is written.
-    fn take(&mut self, outbox: &Outbox) {
+    /// Takes what is to be sent, once everything before it is written.
+    fn collect(&mut self, outbox: &Outbox, session: &Session) {
+        if outbox.len() + self.left() < CHANGES_WATER_BYTES {
+            session.flush_changes();
+        }
         if self.left() == 0 {
             self.bytes.clear();
             self.bytes.shrink_to(KEEP_BUFFER_BYTES);

@@ -11,6 +11,9 @@ use crate::params::{self, Params};
 use crate::registry::Registry;
 use crate::wire::{self, ListenFilter};
 
+/// Longest URI kept; a limit of their number alone would not limit the memory they take.
+const MAX_URI_BYTES: usize = 8 * 1024;
+
 /// What a stateful session hears of without asking.
 pub(crate) fn unsolicited(registry: &Registry) -> Interest {
     Interest {
@@ -31,6 +34,7 @@ pub(crate) fn open(
 ) -> Result<(), Error> {
     let filter: ListenFilter = params::required(params.notifications, "notifications")?;
     let asked = Interest::from(filter);
+    asked.resources.iter().try_for_each(|uri| can_be_kept(uri))?;
     if asked.resources.len() > registry.limits.max_subscriptions {
         return Err(too_many(registry));
     }
@@ -46,9 +50,17 @@ pub(crate) fn open(
             .collect(),
     };
     let subscriber = registry.changes.subscribe(honoured.clone(), outbox);
-    calls.listen(id.clone().into_owned(), subscriber)?;
+    calls.listen(id.clone().into_owned(), subscriber, honoured.resources.len())?;
     outbox.push(|out| wire::write_acknowledged(out, id, &honoured));
     Ok(())
+}
+
+/// Whether a subscription to `uri` is short enough.
+pub(crate) fn can_be_kept(uri: &str) -> Result<(), Error> {
+    if uri.len() <= MAX_URI_BYTES {
+        return Ok(());
+    }
+    Err(Error::invalid_params(format!("A URI of a subscription has at most {MAX_URI_BYTES} bytes")))
 }
 
 pub(crate) fn too_many(registry: &Registry) -> Error {

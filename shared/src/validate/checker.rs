@@ -1,12 +1,20 @@
 //! The rules themselves: one value against one schema, each problem named with its place.
 
-use serde_json::Value;
+use std::cmp::Ordering;
+use std::collections::HashSet;
 
-use super::words::{expected, nearest, quoted};
+use serde_json::{Map, Number, Value};
+
+use super::number::{compare, is_whole};
+use super::place::Place;
+use super::words::{expected, in_digits, nearest, quoted};
 
 /// Comparisons of a schema with a value for one set of arguments. Alternatives that hold each
 /// other could otherwise be tried for ever by a value made for it.
 const MAX_STEPS: usize = 1_000_000;
+
+/// Problems named in one answer; more would not be read.
+const MAX_PROBLEMS: usize = 5;
 
 /// Walks a schema and a value side by side.
 pub(super) struct Checker<'a> {
@@ -16,10 +24,10 @@ pub(super) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// Everything that is wrong with `value`, in words.
+    /// What is wrong with `value`, in words; of much that is wrong the first few things.
     pub(super) fn problems(schema: &'a Value, value: &Value) -> Vec<String> {
         let mut checker = Self { root: schema, problems: Vec::new(), steps_left: MAX_STEPS };
-        checker.check(schema, value, "");
+        checker.check(schema, value, &Place::Root);
         if checker.steps_left == 0 {
             return vec![
                 "the arguments are too many or too deeply nested to be checked".to_owned(),
@@ -28,91 +36,129 @@ impl<'a> Checker<'a> {
         checker.problems
     }
 
-    /// `path` is empty for the arguments as a whole.
-    fn check(&mut self, schema: &'a Value, value: &Value, path: &str) {
-        if self.steps_left == 0 {
+    fn check(&mut self, schema: &'a Value, value: &Value, place: &Place<'_>) {
+        if self.is_done() {
             return;
         }
         self.steps_left -= 1;
-        let Some(keywords) = schema.as_object() else {
-            if schema == &Value::Bool(false) {
-                self.problem(path, "is not allowed".to_owned());
-            }
-            return;
-        };
-        if let Some(target) = keywords.get("$ref").and_then(Value::as_str) {
-            let target = self.root.pointer(target.trim_start_matches('#'));
-            target.into_iter().for_each(|target| self.check(target, value, path));
+        if schema == &Value::Bool(false) {
+            return self.problem(place, "is not allowed".to_owned());
         }
-        if !self.has_type(schema, value) {
-            return self
-                .problem(path, format!("must be {}, not {}", expected(schema), quoted(value)));
+        if let Some(target) = self.referenced(schema) {
+            self.check(target, value, place);
         }
-        if !is_listed(schema, value) {
-            let choices = self.choices(schema);
-            return self.problem(path, format!("must be {choices}, not {}", quoted(value)));
-        }
-        if !self.check_alternatives(schema, value, path) {
+        if !self.check_kind(schema, value, place) || !self.check_alternatives(schema, value, place)
+        {
             return;
         }
-        for part in keywords.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            self.check(part, value, path);
+        for part in list(schema, "allOf") {
+            self.check(part, value, place);
         }
+        self.check_condition(schema, value, place);
         match value {
-            Value::Object(members) => self.check_object(schema, members, path),
-            Value::Array(items) => self.check_array(schema, items, path),
-            Value::String(text) => {
-                self.check_bounds(
-                    schema,
-                    text.chars().count() as f64,
-                    ("minLength", "maxLength"),
-                    "characters",
-                    path,
-                );
-            }
-            Value::Number(number) => {
-                self.check_bounds(
-                    schema,
-                    number.as_f64().unwrap_or_default(),
-                    ("minimum", "maximum"),
-                    "",
-                    path,
-                );
-                self.check_exclusive(schema, number.as_f64().unwrap_or_default(), path);
-            }
+            Value::Object(members) => self.check_object(schema, members, place),
+            Value::Array(items) => self.check_array(schema, items, place),
+            Value::String(text) => self.check_length(schema, text, place),
+            Value::Number(number) => self.check_number(schema, number, place),
             Value::Null | Value::Bool(_) => {}
         }
     }
 
-    fn check_object(
+    /// Whether the value is of the right type, and one of those listed. If not there is no use in
+    /// looking further.
+    fn check_kind(&mut self, schema: &'a Value, value: &Value, place: &Place<'_>) -> bool {
+        if !has_type(schema, value) {
+            let problem = format!("must be {}, not {}", expected(schema), quoted(value));
+            self.problem(place, problem);
+            return false;
+        }
+        if !is_listed(schema, value) {
+            let problem = format!("must be {}, not {}", self.choices(schema), quoted(value));
+            self.problem(place, problem);
+            return false;
+        }
+        true
+    }
+
+    /// Whether the value fits an alternative, or there are none to fit.
+    fn check_alternatives(&mut self, schema: &'a Value, value: &Value, place: &Place<'_>) -> bool {
+        for keyword in ["oneOf", "anyOf"] {
+            let Some(alternatives) = schema.get(keyword).and_then(Value::as_array) else {
+                continue;
+            };
+            let Err(closest) = self.fits_any(alternatives, value, place) else {
+                continue;
+            };
+            match closest {
+                Some(problems) => self.problems.extend(problems),
+                None => {
+                    let choices = self.choices(schema);
+                    self.problem(place, format!("must be {choices}, not {}", quoted(value)));
+                }
+            }
+            return false;
+        }
+        true
+    }
+
+    /// `if` decides between `then` and `else`, and is no problem itself.
+    fn check_condition(&mut self, schema: &'a Value, value: &Value, place: &Place<'_>) {
+        let Some(condition) = schema.get("if") else {
+            return;
+        };
+        let mut inner = Checker { problems: Vec::new(), ..*self };
+        inner.check(condition, value, place);
+        self.steps_left = inner.steps_left;
+        let branch = if inner.problems.is_empty() { "then" } else { "else" };
+        schema.get(branch).into_iter().for_each(|branch| self.check(branch, value, place));
+    }
+
+    /// If none fits, the error is what is wrong with the alternative that was probably meant.
+    fn fits_any(
         &mut self,
-        schema: &'a Value,
-        members: &serde_json::Map<String, Value>,
-        path: &str,
-    ) {
+        alternatives: &'a [Value],
+        value: &Value,
+        place: &Place<'_>,
+    ) -> Result<(), Option<Vec<String>>> {
+        let mut closest = None;
+        for alternative in alternatives {
+            let target = self.resolve(alternative);
+            if contradicts_tag(target, value) {
+                continue;
+            }
+            let mut inner = Checker { problems: Vec::new(), ..*self };
+            inner.check(alternative, value, place);
+            self.steps_left = inner.steps_left;
+            if inner.problems.is_empty() {
+                return Ok(());
+            }
+            // One that is of the same type and wrong only inside is probably the one meant.
+            if value.is_object() && target.get("type").is_some() && has_type(target, value) {
+                closest = Some(inner.problems);
+            }
+        }
+        Err(closest)
+    }
+
+    fn check_object(&mut self, schema: &'a Value, members: &Map<String, Value>, place: &Place<'_>) {
         let properties = schema.get("properties").and_then(Value::as_object);
-        for name in schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-        {
+        let property = |name: &str| properties.and_then(|properties| properties.get(name));
+        for name in list(schema, "required").iter().filter_map(Value::as_str) {
             if !members.contains_key(name) {
-                let property = properties.and_then(|properties| properties.get(name));
-                let wanted = property.map(expected).unwrap_or_default();
-                self.problem(&join(path, name), format!("is missing; it must be {wanted}"));
+                let wanted = property(name).map(expected).unwrap_or_default();
+                let problem = format!("is missing; it must be {wanted}");
+                self.problem(&Place::Member(place, name), problem);
             }
         }
         for (name, value) in members {
-            let inner = join(path, name);
-            match (
-                properties.and_then(|properties| properties.get(name)),
-                schema.get("additionalProperties"),
-            ) {
+            if self.is_done() {
+                return;
+            }
+            let inner = Place::Member(place, name);
+            match (property(name), schema.get("additionalProperties")) {
                 (Some(property), _) => self.check(property, value, &inner),
                 (None, Some(Value::Bool(false))) => {
-                    let known = properties.into_iter().flat_map(serde_json::Map::keys);
+                    let known = properties.into_iter().flat_map(Map::keys);
                     self.problem(&inner, format!("is not known{}", nearest(name, known)));
                 }
                 (None, Some(additional)) => self.check(additional, value, &inner),
@@ -121,128 +167,74 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn check_array(&mut self, schema: &'a Value, items: &[Value], path: &str) {
-        self.check_bounds(schema, items.len() as f64, ("minItems", "maxItems"), "items", path);
+    fn check_array(&mut self, schema: &'a Value, items: &[Value], place: &Place<'_>) {
+        let count = ("minItems", "maxItems", "items");
+        self.check_count(schema, items.len(), count, place);
         if let Some(item) = schema.get("items") {
             for (index, value) in items.iter().enumerate() {
-                self.check(item, value, &format!("{path}[{index}]"));
+                if self.is_done() {
+                    return;
+                }
+                self.check(item, value, &Place::Item(place, index));
             }
         }
         let wants_unique = schema.get("uniqueItems") == Some(&Value::Bool(true));
-        if wants_unique
-            && items
-                .iter()
-                .enumerate()
-                .any(|(index, item)| items.iter().skip(index + 1).any(|other| other == item))
-        {
-            self.problem(path, "must not hold the same item twice".to_owned());
+        let mut seen = HashSet::new();
+        if wants_unique && !items.iter().all(|item| seen.insert(item)) {
+            self.problem(place, "must not hold the same item twice".to_owned());
         }
     }
 
-    fn check_bounds(
+    fn check_length(&mut self, schema: &Value, text: &str, place: &Place<'_>) {
+        let count = ("minLength", "maxLength", "characters");
+        self.check_count(schema, text.chars().count(), count, place);
+    }
+
+    fn check_count(
         &mut self,
         schema: &Value,
-        measure: f64,
-        keywords: (&str, &str),
-        unit: &str,
-        path: &str,
+        count: usize,
+        (least, most, unit): (&str, &str, &str),
+        place: &Place<'_>,
     ) {
-        let bound = |keyword| schema.get(keyword).and_then(Value::as_f64);
-        let (least, most) = (bound(keywords.0), bound(keywords.1));
-        if least.is_none_or(|least| measure >= least) && most.is_none_or(|most| measure <= most) {
-            return;
-        }
-        let range = match (least, most) {
-            (Some(least), Some(most)) => format!("{least} to {most}"),
-            (Some(least), None) => format!("at least {least}"),
-            (None, most) => format!("at most {}", most.unwrap_or_default()),
-        };
-        let what = if unit.is_empty() {
-            format!("must be {range}, not {measure}")
-        } else {
-            format!("must have {range} {unit}, not {measure}")
-        };
-        self.problem(path, what);
-    }
-
-    fn check_exclusive(&mut self, schema: &Value, number: f64, path: &str) {
-        let bound = |keyword| schema.get(keyword).and_then(Value::as_f64);
-        match (bound("exclusiveMinimum"), bound("exclusiveMaximum")) {
-            (Some(least), _) if number <= least => {
-                self.problem(path, format!("must be greater than {least}, not {number}"))
-            }
-            (_, Some(most)) if number >= most => {
-                self.problem(path, format!("must be less than {most}, not {number}"))
-            }
-            _ => {}
+        if let Some(range) = missed_range(schema, &Number::from(count), least, most) {
+            self.problem(place, format!("must have {range} {unit}, not {count}"));
         }
     }
 
-    fn has_type(&self, schema: &Value, value: &Value) -> bool {
-        match schema.get("type") {
-            None => true,
-            Some(Value::String(name)) => is_of_type(value, name),
-            Some(names) => names
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .any(|name| is_of_type(value, name)),
+    fn check_number(&mut self, schema: &Value, number: &Number, place: &Place<'_>) {
+        let given = in_digits(number);
+        if let Some(range) = missed_range(schema, number, "minimum", "maximum") {
+            self.problem(place, format!("must be {range}, not {given}"));
+        }
+        let bounds = [
+            ("exclusiveMinimum", Ordering::Greater, "greater"),
+            ("exclusiveMaximum", Ordering::Less, "less"),
+        ];
+        for (keyword, wanted, word) in bounds {
+            if let Some(Value::Number(bound)) = schema.get(keyword)
+                && compare(number, bound) != wanted
+            {
+                let problem = format!("must be {word} than {}, not {given}", in_digits(bound));
+                self.problem(place, problem);
+            }
         }
     }
 
-    /// `false` if the value fits none of the alternatives; then the problem is named.
-    fn check_alternatives(&mut self, schema: &'a Value, value: &Value, path: &str) -> bool {
-        for keyword in ["oneOf", "anyOf"] {
-            let Some(alternatives) = schema.get(keyword).and_then(Value::as_array) else {
-                continue;
-            };
-            let mut closest = None;
-            let mut fits = false;
-            for alternative in alternatives {
-                let target = self.resolve(alternative);
-                if contradicts_tag(target, value) {
-                    continue;
-                }
-                let mut inner = Checker { problems: Vec::new(), ..*self };
-                inner.check(alternative, value, path);
-                self.steps_left = inner.steps_left;
-                fits |= inner.problems.is_empty();
-                // One that is of the same type and wrong only inside is probably the one meant.
-                if value.is_object() && target.get("type").is_some() && self.has_type(target, value)
-                {
-                    closest = Some(inner.problems);
-                }
-            }
-            if !fits {
-                match closest {
-                    Some(problems) => self.problems.extend(problems),
-                    None => {
-                        let choices = self.choices(schema);
-                        self.problem(path, format!("must be {choices}, not {}", quoted(value)));
-                    }
-                }
-                return false;
-            }
-        }
-        true
+    fn referenced(&self, schema: &Value) -> Option<&'a Value> {
+        let target = schema.get("$ref")?.as_str()?;
+        self.root.pointer(target.trim_start_matches('#'))
     }
 
     fn resolve(&self, schema: &'a Value) -> &'a Value {
-        let target = schema.get("$ref").and_then(Value::as_str);
-        target
-            .and_then(|target| self.root.pointer(target.trim_start_matches('#')))
-            .unwrap_or(schema)
+        self.referenced(schema).unwrap_or(schema)
     }
 
     /// The values a schema of alternatives allows, as far as they can be named.
     fn choices(&self, schema: &'a Value) -> String {
-        let mut names = Vec::new();
-        let listed = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
-        names.extend(schema.get("const").into_iter().chain(listed).map(quoted));
-        let alternatives =
-            ["oneOf", "anyOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
-        for alternative in alternatives.flatten() {
+        let mut names: Vec<_> =
+            schema.get("const").into_iter().chain(list(schema, "enum")).map(quoted).collect();
+        for alternative in list(schema, "oneOf").iter().chain(list(schema, "anyOf")) {
             let alternative = self.resolve(alternative);
             match (alternative.get("const"), alternative.get("enum"), alternative.get("oneOf")) {
                 (None, None, None) => names.push(expected(alternative)),
@@ -252,11 +244,21 @@ impl<'a> Checker<'a> {
         names.join(" or ")
     }
 
-    fn problem(&mut self, path: &str, what: String) {
-        let subject =
-            if path.is_empty() { "the arguments".to_owned() } else { format!("`{path}`") };
-        self.problems.push(format!("{subject} {what}"));
+    /// Enough is known to be wrong, or it has taken too long to find out.
+    fn is_done(&self) -> bool {
+        self.steps_left == 0 || self.problems.len() >= MAX_PROBLEMS
     }
+
+    fn problem(&mut self, place: &Place<'_>, what: String) {
+        if !self.is_done() {
+            self.problems.push(format!("{} {what}", place.in_words()));
+        }
+    }
+}
+
+/// The list under a keyword, empty if there is none.
+fn list<'a>(schema: &'a Value, keyword: &str) -> &'a [Value] {
+    schema.get(keyword).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// The value names another alternative: a member the schema fixes has another value.
@@ -268,6 +270,17 @@ fn contradicts_tag(schema: &Value, value: &Value) -> bool {
     })
 }
 
+fn has_type(schema: &Value, value: &Value) -> bool {
+    match schema.get("type") {
+        None => true,
+        Some(Value::String(name)) => is_of_type(value, name),
+        Some(_) => {
+            let names = list(schema, "type").iter().filter_map(Value::as_str);
+            names.into_iter().any(|name| is_of_type(value, name))
+        }
+    }
+}
+
 fn is_of_type(value: &Value, name: &str) -> bool {
     match name {
         "object" => value.is_object(),
@@ -276,11 +289,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
         "boolean" => value.is_boolean(),
         "null" => value.is_null(),
         "number" => value.is_number(),
-        "integer" => {
-            value.is_i64()
-                || value.is_u64()
-                || value.as_f64().is_some_and(|number| number.fract() == 0.0)
-        }
+        "integer" => value.as_number().is_some_and(is_whole),
         _ => true,
     }
 }
@@ -290,6 +299,18 @@ fn is_listed(schema: &Value, value: &Value) -> bool {
         && schema.get("enum").and_then(Value::as_array).is_none_or(|listed| listed.contains(value))
 }
 
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+/// The range between two bounds in words, if the number is outside it.
+fn missed_range(schema: &Value, number: &Number, least: &str, most: &str) -> Option<String> {
+    let bound = |keyword| schema.get(keyword).and_then(Value::as_number);
+    let (least, most) = (bound(least), bound(most));
+    let is_inside = least.is_none_or(|least| compare(number, least).is_ge())
+        && most.is_none_or(|most| compare(number, most).is_le());
+    if is_inside {
+        return None;
+    }
+    Some(match (least.map(in_digits), most.map(in_digits)) {
+        (Some(least), Some(most)) => format!("{least} to {most}"),
+        (Some(least), None) => format!("at least {least}"),
+        (None, most) => format!("at most {}", most.unwrap_or_default()),
+    })
 }

@@ -5,16 +5,20 @@
 //! that needs another one is reported when the server starts, so nothing published goes unchecked.
 
 mod checker;
+mod number;
+mod place;
+#[cfg(test)]
+mod tests;
 mod words;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::ToolError;
 use crate::jsonrpc::without_position;
 use checker::Checker;
-
-/// Problems named in one answer; more would not be read.
-const MAX_PROBLEMS: usize = 5;
+pub(crate) use number::write_whole_numbers;
+pub(crate) use words::shortened;
 
 /// Keywords that are checked here, and that parsing into the Rust type enforces as well.
 const OF_TYPES: [&str; 12] = [
@@ -33,8 +37,9 @@ const OF_TYPES: [&str; 12] = [
 ];
 
 /// Keywords that tell and do not restrict.
-const TELLING: [&str; 9] = [
+const TELLING: [&str; 10] = [
     "$schema",
+    "$anchor",
     "$comment",
     "title",
     "description",
@@ -46,7 +51,10 @@ const TELLING: [&str; 9] = [
 ];
 
 /// Keywords that are checked here, and whose rules a Rust type does not enforce.
-const BEYOND_TYPES: [&str; 9] = [
+const BEYOND_TYPES: [&str; 12] = [
+    "if",
+    "then",
+    "else",
     "minItems",
     "maxItems",
     "uniqueItems",
@@ -76,17 +84,22 @@ impl Arguments {
         &self.schema
     }
 
-    /// What is wrong with arguments that parsing would accept.
-    pub(crate) fn check_before_parsing(&self, arguments: &str) -> Result<(), ToolError> {
-        if self.is_stricter_than_type { self.check(arguments) } else { Ok(()) }
+    /// Reads the arguments into the handler's type, or says what is wrong with them.
+    pub(crate) fn read<T: DeserializeOwned>(&self, arguments: &str) -> Result<T, ToolError> {
+        if self.is_stricter_than_type {
+            self.check(arguments)?;
+        }
+        serde_json::from_str(arguments).or_else(|error| {
+            let respelled = self.respelled(arguments, &error)?;
+            serde_json::from_str(&respelled).map_err(|error| not_parsed(&error))
+        })
     }
 
-    /// What is wrong with arguments that could not be parsed, `error` being the parser's word.
-    pub(crate) fn explain(&self, arguments: &str, error: &serde_json::Error) -> ToolError {
-        match self.check(arguments) {
-            Err(problem) => problem,
-            Ok(()) => ToolError::new(format!("Invalid arguments: {}.", without_position(error))),
-        }
+    /// Arguments that could not be parsed, in the parser's own spelling: 1.0 is an integer for
+    /// JSON Schema and none for Rust.
+    fn respelled(&self, arguments: &str, error: &serde_json::Error) -> Result<String, ToolError> {
+        let mut value = self.check(arguments)?;
+        if write_whole_numbers(&mut value) { Ok(value.to_string()) } else { Err(not_parsed(error)) }
     }
 
     /// The keywords of the schema that nothing here checks.
@@ -96,17 +109,18 @@ impl Arguments {
         unknown
     }
 
-    fn check(&self, arguments: &str) -> Result<(), ToolError> {
-        let value: Value = serde_json::from_str(arguments).map_err(|error| {
-            ToolError::new(format!("Invalid arguments: {}.", without_position(&error)))
-        })?;
-        let mut problems = Checker::problems(&self.schema, &value);
+    fn check(&self, arguments: &str) -> Result<Value, ToolError> {
+        let value: Value = serde_json::from_str(arguments).map_err(|error| not_parsed(&error))?;
+        let problems = Checker::problems(&self.schema, &value);
         if problems.is_empty() {
-            return Ok(());
+            return Ok(value);
         }
-        problems.truncate(MAX_PROBLEMS);
         Err(ToolError::new(format!("Invalid arguments: {}.", problems.join("; "))))
     }
+}
+
+fn not_parsed(error: &serde_json::Error) -> ToolError {
+    ToolError::new(format!("Invalid arguments: {}.", without_position(error)))
 }
 
 /// Whether one of `keywords` stands anywhere in the schema.
@@ -133,7 +147,7 @@ fn collect_unknown(schema: &Value, unknown: &mut Vec<String>) {
         let inner: Vec<&Value> = match (key.as_str(), value) {
             ("properties" | "$defs", Value::Object(named)) => named.values().collect(),
             ("oneOf" | "anyOf" | "allOf", Value::Array(parts)) => parts.iter().collect(),
-            ("items" | "additionalProperties", inner) => vec![inner],
+            ("items" | "additionalProperties" | "if" | "then" | "else", inner) => vec![inner],
             (key, _) => {
                 let lists: [&[&str]; 3] = [&OF_TYPES, &BEYOND_TYPES, &TELLING];
                 let is_known = lists.iter().any(|list| list.contains(&key));

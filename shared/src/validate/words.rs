@@ -1,8 +1,10 @@
 //! How schemas, values and names are put in words for the model.
 
-use serde_json::Value;
+use std::borrow::Cow;
 
-/// Longest piece of a value quoted back.
+use serde_json::{Number, Value};
+
+/// Longest piece of a value or a name quoted back.
 const MAX_QUOTED_CHARS: usize = 60;
 
 /// What a schema wants, in words.
@@ -34,29 +36,45 @@ pub(super) fn quoted(value: &Value) -> String {
     match value {
         Value::Object(_) => "an object".to_owned(),
         Value::Array(_) => "a list".to_owned(),
-        other => {
-            let text = other.to_string();
-            match text.char_indices().nth(MAX_QUOTED_CHARS) {
-                Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-                None => text,
-            }
-        }
+        // Quoted only then, so that escapes cost as much as is shown.
+        Value::String(text) => Value::from(shortened(text)).to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// A text from outside, as long as it can be shown.
+pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MAX_QUOTED_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// A number as people write it: 1.0 is 1.
+pub(super) fn in_digits(number: &Number) -> String {
+    match number.as_f64() {
+        Some(float) if number.is_f64() => float.to_string(),
+        _ => number.to_string(),
     }
 }
 
 /// What was probably meant by a name that is not known.
 pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
     let known: Vec<_> = known.collect();
-    let close = known.iter().map(|candidate| (distance(name, candidate), candidate)).min();
+    let length = name.chars().take(MAX_QUOTED_CHARS).count();
+    let tolerance = 1 + length / 3;
+    // A name as long as that is no slip of the pen, and comparing it could take for ever.
+    let comparable = known.iter().filter(|_| length < MAX_QUOTED_CHARS);
+    let close = comparable.map(|candidate| (distance(name, candidate), candidate)).min();
     match close {
-        Some((distance, candidate)) if distance <= 1 + name.len() / 3 => {
+        Some((distance, candidate)) if distance <= tolerance => {
             format!("; did you mean `{candidate}`")
         }
-        Some(_) => {
+        _ if !known.is_empty() => {
             let names: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
             format!("; the arguments are {}", names.join(", "))
         }
-        None => "; there are no arguments".to_owned(),
+        _ => "; there are no arguments".to_owned(),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::registry::{Item, Prompt, Template, Tool};
 use crate::resource::{Body, Resource, ResourceContents};
 use crate::revision::Revision;
 use crate::schema::Schema;
+use crate::tool::Tasks;
 
 pub(crate) fn tool_item(revision: Revision, tool: &Tool) -> Item {
     item(&tool.name, |object| {
@@ -23,6 +24,16 @@ pub(crate) fn tool_item(revision: Revision, tool: &Tool) -> Item {
         object.field("inputSchema", tool.arguments.schema());
         if let Some(output) = tool.output.as_ref().filter(|_| revision.has_structured_content()) {
             object.field("outputSchema", &output_schema(revision, output));
+        }
+        if revision == Revision::V2025_11_25 {
+            let support = match tool.options.tasks {
+                Tasks::Never => None,
+                Tasks::Also => Some("optional"),
+                Tasks::Only => Some("required"),
+            };
+            if let Some(support) = support {
+                object.object("execution", |object| object.field("taskSupport", support));
+            }
         }
         if revision.has_tool_annotations() {
             object.object("annotations", |hints| {

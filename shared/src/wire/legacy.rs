@@ -51,7 +51,7 @@ pub(crate) fn refusal_of_client(error: &RawValue) -> AskError {
 pub(super) fn code(error: &Error) -> i32 {
     match error {
         Error::MethodNotFound(_) => code::METHOD_NOT_FOUND,
-        Error::InvalidRequest(_) => code::INVALID_REQUEST,
+        Error::InvalidRequest(_) | Error::HeaderMismatch(_) => code::INVALID_REQUEST,
         Error::InvalidParams(_) | Error::MissingEnvelope(_) => code::INVALID_PARAMS,
         Error::UnsupportedVersion(_) => code::INVALID_PARAMS,
         Error::ResourceNotFound(_) => code::RESOURCE_NOT_FOUND,

@@ -5,29 +5,36 @@
 //! hold what belongs to one side of the divide only: handshake and error codes of the stateful
 //! revisions, envelope and listen streams of 2026-07-28.
 
+mod headers;
 mod items;
 mod legacy;
 mod modern;
 mod object;
 mod results;
+mod tasks;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::answer::Outcome;
+use crate::answer::{Answer, Outcome};
 use crate::call::Level;
 use crate::changes::Interest;
 use crate::error::Error;
 use crate::jsonrpc::{Id, Refusal};
 use crate::registry::Registry;
 use crate::revision::Revision;
+use crate::tasks::Task;
 
+#[cfg(feature = "http")]
+pub(crate) use headers::unclaimed;
+pub(crate) use headers::{HeaderParameter, RoutingHeaders, header_parameters};
 pub(crate) use items::{prompt_item, resource_item, template_item, tool_item};
 pub(crate) use legacy::{Handshake, refusal_of_client};
 pub(crate) use modern::{
     ENVELOPE_KEYS, Envelope, ListenFilter, write_acknowledged, write_listen_cancelled,
 };
 use object::Object;
+pub(crate) use tasks::{declares_tasks, related_task, tasks_needed};
 
 /// Appends the response to request `id`.
 pub(crate) fn write_outcome(
@@ -37,6 +44,9 @@ pub(crate) fn write_outcome(
     id: &Id<'_>,
     outcome: &Outcome,
 ) {
+    if let Ok(Answer::TaskResult(task)) = outcome {
+        return write_task_result(out, registry, revision, id, task);
+    }
     message(out, |message| {
         message.raw("id", id.as_str());
         match outcome {
@@ -46,6 +56,50 @@ pub(crate) fn write_outcome(
             Err(error) => message.object("error", |object| write_error(object, revision, error)),
         }
     });
+}
+
+/// Appends the response a task's first request would have had.
+fn write_task_result(
+    out: &mut Vec<u8>,
+    registry: &Registry,
+    revision: Revision,
+    id: &Id<'_>,
+    task: &Task,
+) {
+    match tasks::outcome_of(task).as_deref() {
+        Ok(Ok(answer)) => message(out, |message| {
+            message.raw("id", id.as_str());
+            message.object("result", |result| {
+                tasks::write_result(result, registry, revision, id, task, answer);
+            });
+        }),
+        Ok(Err(error)) | Err(error) => message(out, |message| {
+            message.raw("id", id.as_str());
+            message.object("error", |object| write_error(object, revision, error));
+        }),
+    }
+}
+
+/// What never became a request.
+pub(crate) const HTTP_BAD_REQUEST: u16 = 400;
+
+/// The HTTP status of an answer that comes as one JSON body. The stateful revisions know success
+/// only; in 2026-07-28 what is wrong with a request as such shows in the status, too.
+pub(crate) fn http_status(revision: Revision, outcome: &Outcome) -> u16 {
+    match outcome {
+        Ok(_) => 200,
+        Err(Error::InvalidRequest(_)) => HTTP_BAD_REQUEST,
+        Err(_) if !revision.is_stateless() => 200,
+        Err(Error::RateLimited { .. }) => 429,
+        Err(Error::MethodNotFound(_)) => 404,
+        Err(
+            Error::MissingEnvelope(_)
+            | Error::UnsupportedVersion(_)
+            | Error::HeaderMismatch(_)
+            | Error::MissingCapability(_),
+        ) => HTTP_BAD_REQUEST,
+        Err(_) => 200,
+    }
 }
 
 /// Appends the answer to a message that never became a request.

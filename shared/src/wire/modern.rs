@@ -28,7 +28,12 @@ pub(crate) struct Envelope {
 }
 
 impl Envelope {
-    pub(crate) fn read(meta: &Meta<'_>) -> Result<Self, Error> {
+    /// `check` is asked about the version once the envelope is whole, before the version itself
+    /// is looked at: what contradicts itself is told so first.
+    pub(crate) fn read(
+        meta: &Meta<'_>,
+        check: impl FnOnce(&str) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
         let mut missing = Vec::new();
         let version =
             meta.protocol_version.and_then(|raw| serde_json::from_str::<Text<'_>>(raw.get()).ok());
@@ -43,6 +48,7 @@ impl Envelope {
         let (Some(Text(version)), Some(capabilities)) = (version, capabilities) else {
             return Err(Error::MissingEnvelope(missing));
         };
+        check(&version)?;
         if Revision::parse(&version) != Some(Revision::V2026_07_28) {
             return Err(Error::UnsupportedVersion(version.into_owned()));
         }
@@ -66,6 +72,7 @@ pub(super) fn code(error: &Error) -> i32 {
         Error::InvalidParams(_) | Error::MissingEnvelope(_) => code::INVALID_PARAMS,
         Error::UnsupportedVersion(_) => code::UNSUPPORTED_VERSION,
         Error::ResourceNotFound(_) => code::INVALID_PARAMS,
+        Error::HeaderMismatch(_) => code::HEADER_MISMATCH,
         Error::MissingCapability(_) => code::MISSING_CAPABILITY,
         Error::Refused(_) | Error::RateLimited { .. } | Error::TimedOut(_) | Error::Internal(_) => {
             code::INTERNAL_ERROR

@@ -1,7 +1,7 @@
 //! Writes results, each in the words of the revision it is for.
 
-use super::modern;
 use super::object::{Object, write_json};
+use super::{modern, tasks};
 use crate::answer::{Answer, Page};
 use crate::ask::Question;
 use crate::content::Content;
@@ -40,10 +40,24 @@ pub(super) fn write(
         }
         Answer::Completed(values) => completed(result, values),
         Answer::InputRequired { requests, state } => input_required(result, requests, state),
+        Answer::TaskCreated(task) => tasks::created(result, revision, task),
+        Answer::Task(task) => tasks::shown(result, registry, revision, task),
+        // The response has the shape of another one; see `write_outcome`.
+        Answer::TaskResult(_) => {}
+        Answer::Tasks { tasks, next_cursor } => {
+            result.array("tasks", tasks, |out, task| {
+                Object::write(out, |object| tasks::members(object, revision, task));
+            });
+            result.optional("nextCursor", next_cursor.as_ref());
+        }
     }
     if revision.is_stateless() {
-        let is_complete = !matches!(answer, Answer::InputRequired { .. });
-        result.field("resultType", if is_complete { "complete" } else { "input_required" });
+        let result_type = match answer {
+            Answer::InputRequired { .. } => "input_required",
+            Answer::TaskCreated(_) => "task",
+            _ => "complete",
+        };
+        result.field("resultType", result_type);
         let listen = matches!(answer, Answer::ListenEnded).then_some(id);
         modern::write_result_meta(result, |info| implementation(info, revision, registry), listen);
     }
@@ -94,6 +108,23 @@ fn capabilities(object: &mut Object<'_>, registry: &Registry, revision: Revision
         object.object("completions", |_| {});
     }
     object.object("logging", |_| {});
+    if registry.has_tasks() {
+        task_capabilities(object, revision);
+    }
+}
+
+fn task_capabilities(object: &mut Object<'_>, revision: Revision) {
+    if revision.is_stateless() {
+        object.object("extensions", |extensions| extensions.object(tasks::EXTENSION, |_| {}));
+    } else if revision.has_tasks() {
+        object.object("tasks", |capability| {
+            capability.object("list", |_| {});
+            capability.object("cancel", |_| {});
+            capability.object("requests", |requests| {
+                requests.object("tools", |tools| tools.object("call", |_| {}));
+            });
+        });
+    }
 }
 
 fn write_page(result: &mut Object<'_>, revision: Revision, page: &Page) {
@@ -154,6 +185,11 @@ fn write_content(out: &mut Vec<u8>, revision: Revision, content: &Content) {
 }
 
 fn input_required(result: &mut Object<'_>, requests: &[(String, Question)], state: &str) {
+    input_requests(result, requests);
+    result.field("requestState", state);
+}
+
+pub(super) fn input_requests(result: &mut Object<'_>, requests: &[(String, Question)]) {
     result.object("inputRequests", |entries| {
         for (key, question) in requests {
             entries.object(key, |request| {
@@ -162,7 +198,6 @@ fn input_required(result: &mut Object<'_>, requests: &[(String, Question)], stat
             });
         }
     });
-    result.field("requestState", state);
 }
 
 fn completed(result: &mut Object<'_>, values: &[String]) {

@@ -1,6 +1,6 @@
 """The official Python SDK, in every way it can open a connection.
 
-Usage: client.py COMMAND [ARGUMENT…]. Prints `ok <step>` for each step; the first that fails ends
+Usage: client.py COMMAND [ARGUMENT…], or client.py URL. Prints `ok <step>` for each step; the first that fails ends
 the process with its reason.
 """
 
@@ -42,7 +42,8 @@ def step(era, name):
 
 async def main():
     command, *args = sys.argv[1:]
-    server = StdioServerParameters(command=command, args=args)
+    over_http = command.startswith("http://")
+    server = command if over_http else StdioServerParameters(command=command, args=args)
     for mode, revision in [("legacy", "2025-11-25"), ("2026-07-28",) * 2, ("auto", "2026-07-28")]:
         with said_where(mode), anyio.fail_after(RUN_LIMIT_SECS):
             async with Client(server, mode=mode, cache=None, **ANSWERS) as client:

@@ -1,6 +1,7 @@
 // The second official TypeScript SDK, in every way it can open a connection: the handshake at each
-// revision, the modern revision pinned, and its own choice. Usage: node v2.mjs COMMAND [ARGUMENT…]
-import { Client } from '@modelcontextprotocol/client';
+// revision, the modern revision pinned, and its own choice. Usage: node v2.mjs COMMAND [ARGUMENT…],
+// or node v2.mjs URL
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { answers, capabilities, drive } from './scenario.mjs';
 
@@ -18,7 +19,12 @@ function connection(era, revision, options) {
     const about = { name: 'real-client-v2', version: '1.0.0' };
     const client = new Client(about, { capabilities, ...options });
     for (const [method, answer] of Object.entries(answers)) client.setRequestHandler(method, answer);
-    await client.connect(new StdioClientTransport({ command, args }));
+    const overHttp = command.startsWith('http://');
+    await client.connect(
+      overHttp
+        ? new StreamableHTTPClientTransport(new URL(command))
+        : new StdioClientTransport({ command, args }),
+    );
     const negotiated = client.getNegotiatedProtocolVersion();
     if (negotiated !== revision) throw new Error(`negotiated ${negotiated}, wanted ${revision}`);
     return client;

@@ -41,7 +41,12 @@ fn elicitations(ctx: &Ctx<'_>) -> Result<Vec<Ask>, Outcome> {
 }
 
 /// A session of its own whose client declares and answers as told.
-fn session(ctx: &Ctx<'_>, ask: &Ask, declared: Value, answer: Value) -> Result<Client, Outcome> {
+pub(super) fn session(
+    ctx: &Ctx<'_>,
+    ask: &Ask,
+    declared: Value,
+    answer: Value,
+) -> Result<Client, Outcome> {
     let mut client = ctx.unopened()?;
     client.script(&ask.method, answer);
     client.open_with(declared)?;
@@ -49,7 +54,7 @@ fn session(ctx: &Ctx<'_>, ask: &Ask, declared: Value, answer: Value) -> Result<C
 }
 
 /// The question the server put, and what the call came to.
-fn call(client: &mut Client, ask: &Ask) -> Result<(Option<Value>, Value), Outcome> {
+pub(super) fn call(client: &mut Client, ask: &Ask) -> Result<(Option<Value>, Value), Outcome> {
     let answer = client.call("tools/call", ask.call.params())?;
     let question = client.take(|message| message["method"] == ask.method.as_str());
     Ok((question, answer))

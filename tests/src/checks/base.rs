@@ -56,8 +56,9 @@ fn echoes_ids(ctx: &mut Ctx<'_>) -> Verdict {
         json!("kebab-and/slash é 😀"),
         json!(long),
         json!(u64::from(u32::MAX) + 1),
-        json!(9_007_199_254_740_993_u64),
-        json!(-9_007_199_254_740_993_i64),
+        // The largest JSON is sure to keep; beyond them is P-010.
+        json!(9_007_199_254_740_991_u64),
+        json!(-9_007_199_254_740_991_i64),
     ];
     let method = client.revision.harmless_method();
     for id in &ids {

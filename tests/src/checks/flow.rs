@@ -5,6 +5,7 @@ use crate::checks::{must, should};
 use crate::client::{Client, call, is_answer, line};
 use crate::profile::told;
 use crate::revision::ALL;
+use crate::transport::Transport;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::thread;
@@ -17,15 +18,19 @@ pub(super) const CHECKS: &[Check] = &[
         "10,000 requests written without waiting get 10,000 answers.",
         answers_flood,
     ),
-    should("N-002", ALL, "Requests that are served at once are answered in order.", keeps_order),
+    should("N-002", ALL, "Requests that are served at once are answered in order.", keeps_order)
+        .over(Transport::Stdio),
     must(
         "N-003",
         ALL,
         "Requests written just before stdin closes are answered.",
         answers_before_end,
-    ),
-    must("N-004", ALL, "Calls in flight when stdin closes are answered or cancelled.", drains),
-    must("N-005", ALL, "A client that stops reading does not make the server grow.", holds_back),
+    )
+    .over(Transport::Stdio),
+    must("N-004", ALL, "Calls in flight when stdin closes are answered or cancelled.", drains)
+        .over(Transport::Stdio),
+    must("N-005", ALL, "A client that stops reading does not make the server grow.", holds_back)
+        .over(Transport::Stdio),
     must(
         "N-006",
         ALL,
@@ -38,8 +43,9 @@ pub(super) const CHECKS: &[Check] = &[
 const FLOOD: u64 = 10_000;
 /// Above every id the client gives out itself.
 const FIRST_ID: u64 = 1_000_000;
-/// How long a flooded server may go without any answer at all.
-const FLOOD_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a flooded server may go without any answer at all: one that reads everything before it
+/// answers anything may be busy with that, on a machine that is busy, too.
+const FLOOD_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a server may take to finish or abort what is in flight when its input ends.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
 const IN_FLIGHT: usize = 64;
@@ -146,10 +152,7 @@ fn holds_back(ctx: &mut Ctx<'_>) -> Verdict {
     client.peer.send(bytes);
     let peak_kib = settled_kib(&client, total)?;
     ensure(peak_kib <= GROWTH_KIB, || {
-        format!(
-            "{peak_kib} KiB grown with {} bytes taken and nothing read",
-            client.peer.written_bytes()
-        )
+        format!("{peak_kib} KiB grown with {} bytes taken and nothing read", client.peer.taken())
     })?;
     client.peer.start_reading();
     let opening = u64::from(!ctx.revision.is_modern());
@@ -168,11 +171,11 @@ fn settled_kib(client: &Client, total: u64) -> Result<u64, Outcome> {
     let unknown = || skip("the system does not tell the memory of a process");
     let before = client.peer.resident_kib().ok_or_else(unknown)?;
     let (mut peak, mut taken, mut quiet) = (before, 0, 0);
-    while quiet < QUIET_POLLS && client.peer.written_bytes() < total {
+    while quiet < QUIET_POLLS && client.peer.taken() < total {
         thread::sleep(POLL);
         peak = peak.max(client.peer.resident_kib().ok_or_else(unknown)?);
-        quiet = if client.peer.written_bytes() == taken { quiet + 1 } else { 0 };
-        taken = client.peer.written_bytes();
+        quiet = if client.peer.taken() == taken { quiet + 1 } else { 0 };
+        taken = client.peer.taken();
     }
     Ok(peak.saturating_sub(before))
 }
@@ -186,7 +189,7 @@ fn cancels(ctx: &mut Ctx<'_>) -> Verdict {
     if client.take(|message| is_answer(message, &id)).is_some() {
         return Err(skip("the slow call was over before it could be cancelled"));
     }
-    client.notify("notifications/cancelled", json!({ "requestId": id }));
+    client.cancel(&id);
     // A second call of the same length ends after the first would have.
     client.result("tools/call", slow.params())?;
     let late = client.take(|message| is_answer(message, &id));

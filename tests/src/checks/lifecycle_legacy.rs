@@ -75,7 +75,8 @@ fn offers(ctx: &mut Ctx<'_>, versions: &[&str], acceptable: fn(Revision) -> bool
 
 fn answers_ping(ctx: &mut Ctx<'_>) -> Verdict {
     let mut client = ctx.unopened()?;
-    let before = client.result("ping", Value::Null)?;
+    // Over HTTP there is no session yet that could be pinged.
+    let before = if ctx.is_one_pipe() { client.result("ping", Value::Null)? } else { json!({}) };
     client.open()?;
     let after = client.result("ping", json!({"_meta": {}}))?;
     ensure(before == json!({}) && after == json!({}), || format!("answered {before} and {after}"))

@@ -1,6 +1,7 @@
 //! The requirements, by section of the specification. The ids are those of the project's digest
 //! of the specification: `S` a requirement, `M` a line of the error matrix, `P` a probe, `N`
-//! "nothing is lost", `W` the official schemas, `R` a revision claimed.
+//! "nothing is lost", `H` a status or header that all servers over HTTP agree on though no text
+//! demands it, `W` the official schemas, `R` a revision claimed.
 //!
 //! A requirement about every message appears twice where it can also be provoked: once as the
 //! check that provokes it, once as the row of what was watched throughout.
@@ -14,9 +15,18 @@ mod tools;
 mod resources;
 mod misc;
 mod asks;
+mod questions;
 mod replays;
+mod rounds;
 mod notices;
 mod flow;
+mod http;
+mod http_raw;
+mod http_sessions;
+mod http_streams;
+mod http_pair;
+mod http_modern;
+mod http_headers;
 
 use crate::case;
 use crate::check::{Check, Ctx, Level, Outcome, Run, Verdict, fail, skip};
@@ -41,8 +51,16 @@ pub(crate) fn all() -> Result<impl Iterator<Item = Check>> {
         resources::CHECKS,
         misc::CHECKS,
         asks::CHECKS,
+        questions::CHECKS,
         replays::CHECKS,
+        rounds::CHECKS,
         notices::CHECKS,
+        http::CHECKS,
+        http_sessions::CHECKS,
+        http_streams::CHECKS,
+        http_pair::CHECKS,
+        http_modern::CHECKS,
+        http_headers::CHECKS,
     ];
     let active = sections.into_iter().flatten().copied();
     Ok(active.chain(case::checks()?).chain(flow::CHECKS.iter().copied()))
@@ -55,7 +73,7 @@ const fn must(
     title: &'static str,
     run: fn(&mut Ctx<'_>) -> Verdict,
 ) -> Check {
-    Check { id, level: Level::Must, revisions, title, run: Run::Active(run) }
+    Check { id, level: Level::Must, revisions, transport: None, title, run: Run::Active(run) }
 }
 
 /// A recommendation that is provoked.
@@ -65,7 +83,7 @@ const fn should(
     title: &'static str,
     run: fn(&mut Ctx<'_>) -> Verdict,
 ) -> Check {
-    Check { id, level: Level::Should, revisions, title, run: Run::Active(run) }
+    Check { id, level: Level::Should, revisions, transport: None, title, run: Run::Active(run) }
 }
 
 /// A requirement every message is held to.
@@ -75,7 +93,7 @@ const fn observed(
     revisions: &'static [Revision],
     title: &'static str,
 ) -> Check {
-    Check { id, level, revisions, title, run: Run::Observed }
+    Check { id, level, revisions, transport: None, title, run: Run::Observed }
 }
 
 /// The items of a list method, over all pages.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The key the one question of a call goes under is the server's choice.
-type Key = String;
+pub(super) type Key = String;
 
 const KEYS: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n";
 const QUESTIONS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
@@ -40,14 +40,14 @@ pub(super) const CHECKS: &[Check] = &[
     must("S-189", MODERN, "Another process with the same keys goes on.", another_goes_on),
 ];
 
-fn params(ask: &Ask) -> Value {
+pub(super) fn params(ask: &Ask) -> Value {
     let mut params = ask.call.params();
     params["_meta"] = json!({ CLIENT_CAPABILITIES: ask.capabilities });
     params
 }
 
 /// The result that asks, and the key of its question.
-fn asked(client: &mut Client, ask: &Ask) -> Result<(Value, Key), Outcome> {
+pub(super) fn asked(client: &mut Client, ask: &Ask) -> Result<(Value, Key), Outcome> {
     let result = client.result("tools/call", params(ask))?;
     let requests = result["inputRequests"].as_object();
     let found = requests
@@ -62,7 +62,7 @@ fn asked(client: &mut Client, ask: &Ask) -> Result<(Value, Key), Outcome> {
 }
 
 /// The retry: the same call with answers and whatever state there was.
-fn retry(ask: &Ask, asked: &Value, responses: Value) -> Value {
+pub(super) fn retry(ask: &Ask, asked: &Value, responses: Value) -> Value {
     let mut params = params(ask);
     params["inputResponses"] = responses;
     if let Some(state) = asked.get("requestState") {
@@ -71,7 +71,7 @@ fn retry(ask: &Ask, asked: &Value, responses: Value) -> Value {
     params
 }
 
-fn is_completed(answer: &Value, ask: &Ask) -> bool {
+pub(super) fn is_completed(answer: &Value, ask: &Ask) -> bool {
     answer["result"]["resultType"] == "complete"
         && answer["result"]["content"].to_string().contains(&ask.expect)
 }
@@ -147,7 +147,7 @@ fn forms_are_flat(ctx: &mut Ctx<'_>) -> Verdict {
 }
 
 /// The text of the state, or the reason why nothing can be done to it.
-fn state(result: &Value) -> Result<&str, Outcome> {
+pub(super) fn state(result: &Value) -> Result<&str, Outcome> {
     result["requestState"].as_str().ok_or_else(|| skip("the server sends no `requestState`"))
 }
 
@@ -170,7 +170,9 @@ fn refuses_tampered(ctx: &mut Ctx<'_>) -> Verdict {
 }
 
 fn refuses_other_arguments(ctx: &mut Ctx<'_>) -> Verdict {
-    for ask in askable(ctx)? {
+    // Where there are none, there are no others.
+    let has_some = |ask: &Ask| ask.call.arguments.as_object().is_some_and(|all| !all.is_empty());
+    for ask in askable(ctx)?.into_iter().filter(has_some) {
         let client = ctx.client()?;
         let (result, key) = asked(client, &ask)?;
         state(&result)?;

@@ -5,20 +5,28 @@ use crate::checks::{must, observed, should};
 use crate::client::is_answer;
 use crate::profile::told;
 use crate::revision::{ALL, MODERN};
+use crate::transport::Transport;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 pub(super) const CHECKS: &[Check] = &[
-    observed(Level::Must, "S-070", ALL, "One message fills one line."),
-    observed(Level::Must, "S-071", ALL, "stdout carries nothing but messages."),
-    must("S-072", MODERN, "After a cancellation nothing more is sent for that id.", falls_silent),
-    observed(Level::Must, "S-073", MODERN, "The server cancels nothing but listen streams."),
-    should("S-075", ALL, "The server exits promptly when stdin closes.", exits_at_eof),
-    should("S-075", ALL, "The server exits with status 0 when stdin closes.", exits_cleanly),
+    observed(Level::Must, "S-070", ALL, "One message fills one line.").over(Transport::Stdio),
+    observed(Level::Must, "S-071", ALL, "stdout carries nothing but messages.")
+        .over(Transport::Stdio),
+    must("S-072", MODERN, "After a cancellation nothing more is sent for that id.", falls_silent)
+        .over(Transport::Stdio),
+    observed(Level::Must, "S-073", MODERN, "The server cancels nothing but listen streams.")
+        .over(Transport::Stdio),
+    should("S-075", ALL, "The server exits promptly when stdin closes.", exits_at_eof)
+        .over(Transport::Stdio),
+    should("S-075", ALL, "The server exits with status 0 when stdin closes.", exits_cleanly)
+        .over(Transport::Stdio),
 ];
 
 /// "Promptly" for a process that only has to notice; the slowest interpreters need half a second.
 const EXIT_PATIENCE: Duration = Duration::from_secs(3);
+/// The same for one that has yet to start.
+const START_AND_EXIT_PATIENCE: Duration = Duration::from_secs(10);
 
 fn falls_silent(ctx: &mut Ctx<'_>) -> Verdict {
     let slow = told(&ctx.profile()?.slow_call, "slow_call")?;
@@ -47,9 +55,12 @@ fn exits_at_eof(ctx: &mut Ctx<'_>) -> Verdict {
 fn exits_cleanly(ctx: &mut Ctx<'_>) -> Verdict {
     let mut used = ctx.fresh()?;
     used.request(used.revision.harmless_method(), Value::Null);
-    let occasions = [(ctx.unopened()?, "before anything was said"), (used, "after a request")];
-    for (mut client, when) in occasions {
-        let ending = client.finish(EXIT_PATIENCE);
+    let occasions = [
+        (ctx.unopened()?, START_AND_EXIT_PATIENCE, "before anything was said"),
+        (used, EXIT_PATIENCE, "after a request"),
+    ];
+    for (mut client, patience, when) in occasions {
+        let ending = client.finish(patience);
         let success = ending.status.is_some_and(|status| status.success());
         ensure(success, || format!("{when}: {:?}", ending.status))?;
     }

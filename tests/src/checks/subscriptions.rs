@@ -5,6 +5,7 @@ use crate::checks::{must, observed, should};
 use crate::client::Client;
 use crate::profile::{ToolCall, told};
 use crate::revision::{MODERN, SUBSCRIPTION_ID};
+use crate::transport::Transport;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ pub(super) const CHECKS: &[Check] = &[
     observed(Level::Must, "S-133", MODERN, "Every change carries the id of an open stream."),
     observed(Level::Must, "S-134", MODERN, "Progress and logs stay off listen streams."),
     should("S-135", MODERN, "A change reaches those who listen.", reaches_listeners),
-    should("S-136", MODERN, "A stream the server ends is ended with a tagged result.", ends_tagged),
+    should("S-136", MODERN, "A stream the server ends is ended with a tagged result.", ends_tagged)
+        .over(Transport::Stdio),
     must("S-072", MODERN, "A cancelled listen stream falls silent.", stops_listening),
 ];
 
@@ -90,7 +92,7 @@ fn stops_listening(ctx: &mut Ctx<'_>) -> Verdict {
     let (uri, change) = watched(ctx)?;
     let mut client = ctx.fresh()?;
     let id = listen(&mut client, json!({ "resourceSubscriptions": [uri] }))?;
-    client.notify("notifications/cancelled", json!({ "requestId": id }));
+    client.cancel(&id);
     client.barrier()?;
     client.take_inbox();
     client.result("tools/call", change.params())?;

@@ -4,11 +4,13 @@
 //! the traffic all checks cause together, and reported as one row each at the end.
 //!
 //! Reading order: this file keeps what has been asked; `shape.rs` judges one message alone,
-//! `result.rs` what a result may hold, `notice.rs` what may arrive unasked.
+//! `result.rs` what a result may hold, `notice.rs` what may arrive unasked,
+//! `http.rs` how HTTP carries it.
 
 mod shape;
 mod result;
 mod notice;
+mod http;
 
 use crate::findings::Findings;
 use crate::revision::{self, Revision};
@@ -37,6 +39,10 @@ pub struct Watch {
     session_level: Option<usize>,
     discovered_capabilities: Option<Value>,
     sent_unreadable: bool,
+    /// The ids of pages the client was asked to open.
+    elicitations: HashSet<String>,
+    /// Of the events of streams.
+    event_ids: HashSet<String>,
 }
 
 /// One request of ours.
@@ -78,6 +84,8 @@ impl Watch {
             session_level: None,
             discovered_capabilities: None,
             sent_unreadable: false,
+            elicitations: HashSet::new(),
+            event_ids: HashSet::new(),
         }
     }
 

@@ -31,6 +31,11 @@ impl Watch {
             "notifications/message" => self.judge_log(message),
             "notifications/cancelled" => self.judge_cancelled(message),
             "notifications/subscriptions/acknowledged" => self.judge_acknowledged(message),
+            "notifications/elicitation/complete" => {
+                let id = key_of(&message["params"]["elicitationId"]);
+                let known = self.elicitations.contains(&id);
+                self.require("S-194", known, "this client was not asked under that id", message);
+            }
             "notifications/resources/updated" => self.judge_change(message, "subscribe"),
             _ if method.ends_with("/list_changed") => self.judge_change(message, "listChanged"),
             _ => {}
@@ -43,6 +48,11 @@ impl Watch {
         if self.revision.is_modern() && self.session_capabilities.is_none() {
             self.fault("S-061", "the server sent a request".to_owned(), message);
             return;
+        }
+        let elicitation = &message["params"]["elicitationId"];
+        if elicitation.is_string() {
+            self.findings.judged("S-194");
+            self.elicitations.insert(key_of(elicitation));
         }
         let id = &message["id"];
         let fresh = self.server_ids.insert(key_of(id));

@@ -69,6 +69,9 @@ impl Rules<'_> {
             return;
         };
         if !revision.is_modern() {
+            if revision == Revision::V2025_11_25 && code == -32042 {
+                self.url_elicitations(&error["data"]["elicitations"]);
+            }
             return;
         }
         let retired = [-32002, -32042].contains(&code);
@@ -76,6 +79,16 @@ impl Rules<'_> {
         let defined = [-32020, -32021, -32022].contains(&code);
         let free = !(-32099..=-32000).contains(&code);
         self.require("S-015", defined || free || retired, || format!("code {code} is reserved"));
+    }
+
+    /// What the error lists that sends a person to a page first (2025-11-25).
+    fn url_elicitations(&mut self, listed: &Value) {
+        let is_whole = |listed: &Value| {
+            let has = |name: &str| listed[name].as_str().is_some_and(|text| !text.is_empty());
+            listed["mode"] == "url" && ["elicitationId", "url", "message"].into_iter().all(has)
+        };
+        let all = listed.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(is_whole));
+        self.require("S-195", all, || format!("its elicitations are {listed}"));
     }
 
     /// `resultType` and the caching hints: required in the newest revision, unknown before.
@@ -225,6 +238,27 @@ mod tests {
         ];
         for (revision, block, valid) in table {
             assert_eq!(block_fault(revision, block).is_none(), valid, "{revision} {block}");
+        }
+    }
+
+    #[test]
+    fn url_elicitations_in_an_error_are_whole() {
+        let whole =
+            json!({"mode": "url", "elicitationId": "1", "url": "https://a", "message": "m"});
+        let form =
+            json!({"mode": "form", "elicitationId": "1", "url": "https://a", "message": "m"});
+        let table = [
+            (json!({"elicitations": [whole]}), true),
+            (json!({"elicitations": [whole, form]}), false),
+            (json!({"elicitations": []}), false),
+            (json!(null), false),
+        ];
+        for (data, valid) in table {
+            let error = json!({"code": -32042, "message": "m", "data": data});
+            let message = json!({"error": error});
+            let faults =
+                faults(Revision::V2025_11_25, "tools/call", &message, &Findings::default());
+            assert_eq!(faults.is_empty(), valid, "{message}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! How much a server costs to build and to carry: crates in its tree, bytes of its binary, seconds
+//! How much a server that speaks on its standard streams alone costs to build and to carry: crates in its tree, bytes of its binary, seconds
 //! of a clean build and of the rebuild after an edit.
 
 use std::collections::BTreeSet;
@@ -36,18 +36,25 @@ pub(crate) fn measure(workspace: &Workspace, quick: bool, report: &mut Report) {
 fn tree_and_binary(workspace: &Workspace, report: &mut Report) -> Result<Server> {
     let servers = workspace.select(&["calculator".to_owned()])?;
     let server = servers.into_iter().next().context("no calculator")?;
+    let stdio_only = workspace.target_dir.join("bench-stdio");
+    build_into(workspace, &server, &stdio_only)?;
     workspace.build(std::slice::from_ref(&server), Profile::Release)?;
     let manifest = server.folder.join("Cargo.toml");
     report.state(
         &server.name,
         "crates in the tree",
-        crates(workspace, &manifest)?,
+        crates(workspace, &manifest, &["--no-default-features"])?,
         Some(MAX_CRATES),
     );
+    let with_http = crates(workspace, &manifest, &[])?;
+    report.state(&server.name, "crates in the tree with HTTP", with_http, None);
     let binary = workspace.binary(&server, Profile::Release);
-    report.state(&server.name, "stripped binary MB", megabytes(&binary)?, Some(MAX_BINARY_MB));
+    let file = binary.file_name().context("a binary has a name")?;
+    let small = megabytes(&stdio_only.join("release").join(file))?;
+    report.state(&server.name, "stripped binary MB", small, Some(MAX_BINARY_MB));
+    report.state(&server.name, "stripped binary with HTTP MB", megabytes(&binary)?, None);
     let sdk = workspace.root.join("tests/bench/rmcp/Cargo.toml");
-    report.state("rmcp", "crates in the tree", crates(workspace, &sdk)?, None);
+    report.state("rmcp", "crates in the tree", crates(workspace, &sdk, &[])?, None);
     if let Ok(size) = megabytes(&workspace.target_dir.join("bench-peers/release/bench-rmcp")) {
         report.state("rmcp", "stripped binary MB", size, None);
     }
@@ -82,15 +89,16 @@ fn build_into(workspace: &Workspace, server: &Server, target: &Path) -> Result<C
     let used = || procfs::children_cpu().context("CPU time needs /proc");
     let (started, before) = (Instant::now(), used()?);
     let mut cargo = workspace.cargo(&["build", "--release", "--package", &server.name]);
+    cargo.arg("--no-default-features");
     run_command(cargo.arg("--target-dir").arg(target))?;
     let cpu = used()?.saturating_sub(before);
     Ok(Cost { wall: started.elapsed().as_secs_f64(), cpu: cpu.as_secs_f64() })
 }
 
 /// Every package that is linked into or expands code of the program, itself included.
-fn crates(workspace: &Workspace, manifest: &Path) -> Result<f64> {
+fn crates(workspace: &Workspace, manifest: &Path, flags: &[&str]) -> Result<f64> {
     let mut cargo = workspace.cargo(&["tree", "-e", "normal", "--prefix", "none"]);
-    let output = cargo.arg("--manifest-path").arg(manifest).output()?;
+    let output = cargo.args(flags).arg("--manifest-path").arg(manifest).output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let listed = String::from_utf8(output.stdout)?;
     // A package met again is marked `(*)`, and one line more must not count it twice.

@@ -55,14 +55,16 @@ fn build(workspace: &Workspace, name: &'static str) -> Result<Subject> {
     };
     Ok(match name {
         "calculator" => subject(calculator(workspace)?, ALL, true, false),
-        "echo" => subject(peer(workspace, "ours", &[])?, both, false, true),
-        "rmcp" => subject(peer(workspace, "rmcp", &[])?, both, true, true),
-        "floor-blocking" => subject(peer(workspace, "floor", &["blocking"])?, one, true, true),
-        _ => subject(peer(workspace, "floor", &["inline"])?, one, true, true),
+        "echo" => subject(peer(workspace, "ours", "ours", &[], &[])?, both, false, true),
+        "rmcp" => subject(peer(workspace, "rmcp", "rmcp", &[], &[])?, both, true, true),
+        "floor-blocking" => {
+            subject(peer(workspace, "floor", "floor", &[], &["blocking"])?, one, true, true)
+        }
+        _ => subject(peer(workspace, "floor", "floor", &[], &["inline"])?, one, true, true),
     })
 }
 
-fn calculator(workspace: &Workspace) -> Result<Vec<String>> {
+pub(crate) fn calculator(workspace: &Workspace) -> Result<Vec<String>> {
     let servers = workspace.select(&["calculator".to_owned()])?;
     workspace.build(&servers, Profile::Release)?;
     let server = servers.first().context("no calculator")?;
@@ -73,12 +75,18 @@ fn calculator(workspace: &Workspace) -> Result<Vec<String>> {
 
 /// The peers share one target folder beside the workspace's: they are built once, and their
 /// features never mix with the servers'.
-fn peer(workspace: &Workspace, folder: &str, arguments: &[&str]) -> Result<Vec<String>> {
+pub(crate) fn peer(
+    workspace: &Workspace,
+    folder: &str,
+    binary: &str,
+    flags: &[&str],
+    arguments: &[&str],
+) -> Result<Vec<String>> {
     let manifest = workspace.root.join("tests/bench").join(folder).join("Cargo.toml");
     let target = workspace.target_dir.join("bench-peers");
     let mut cargo = workspace.cargo(&["build", "--release", "--manifest-path"]);
-    run_command(cargo.arg(manifest).arg("--target-dir").arg(&target))?;
-    let file = format!("bench-{folder}{}", std::env::consts::EXE_SUFFIX);
+    run_command(cargo.arg(manifest).args(flags).arg("--target-dir").arg(&target))?;
+    let file = format!("bench-{binary}{}", std::env::consts::EXE_SUFFIX);
     let mut command = vec![shown(&target.join("release").join(file))];
     command.extend(arguments.iter().map(|argument| (*argument).to_owned()));
     Ok(command)

@@ -21,13 +21,21 @@ pub(crate) fn tools(surface: &Surface) -> String {
     block
 }
 
+/// More tools than this are a count; the server's own README has them all.
+const MAX_NAMES: usize = 16;
+
 /// The table of the root README: one row for each server.
 pub(crate) fn servers(surfaces: &[(&Server, Surface)]) -> String {
     let mut table = String::from("| Server | What it does | Tools |\n|---|---|---|\n");
     for (server, surface) in surfaces {
         let folder = server.folder.file_name().unwrap_or_default().to_string_lossy();
         let names = surface.tools.iter().filter_map(|tool| tool.get("name")?.as_str());
-        let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+        let mut names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+        let left_out = names.len().saturating_sub(MAX_NAMES);
+        if left_out > 0 {
+            names.truncate(MAX_NAMES / 4);
+            names.push(format!("and {} more", left_out + MAX_NAMES - MAX_NAMES / 4));
+        }
         let description = cell(&server.description);
         let link = format!("[`{}`](crates/{folder})", server.name);
         table += &format!("| {link} | {description} | {} |\n", names.join(", "));

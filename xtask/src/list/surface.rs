@@ -20,14 +20,34 @@ impl Surface {
             let declared = answer.pointer(&format!("/capabilities/{capability}")).is_some();
             if declared { all_pages(&mut session, method, key) } else { Ok(Vec::new()) }
         };
-        let surface = Self {
+        let mut surface = Self {
             tools: list("tools", "tools/list", "tools")?,
             resources: list("resources", "resources/list", "resources")?,
             templates: list("resources", "resources/templates/list", "resourceTemplates")?,
             prompts: list("prompts", "prompts/list", "prompts")?,
         };
         session.close()?;
+        surface.forget_data();
         Ok(surface)
+    }
+
+    /// Resources that a template leads to as well are the data the server was started with, not
+    /// what it offers whatever the data.
+    fn forget_data(&mut self) {
+        let text =
+            |item: &Value, key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
+        let prefixes: Vec<String> = self
+            .templates
+            .iter()
+            .filter_map(|template| {
+                text(template, "uriTemplate")?.split('{').next().map(str::to_owned)
+            })
+            .collect();
+        let is_data = |resource: &Value| {
+            text(resource, "uri")
+                .is_some_and(|uri| prefixes.iter().any(|prefix| uri.starts_with(prefix)))
+        };
+        self.resources.retain(|resource| !is_data(resource));
     }
 
     /// Whatever changes here changes what every client sees; the snapshot makes that a reviewed

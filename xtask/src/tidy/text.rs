@@ -35,8 +35,16 @@ pub(crate) fn check(path: &Path, workspace: &Workspace, breaches: &mut Breaches)
     Ok(())
 }
 
+/// Tables that are written from the code are as long as they have to be.
 fn at_most(path: &Path, limit: usize, breaches: &mut Breaches) -> Result<()> {
-    let lines = std::fs::read_to_string(path)?.lines().count();
+    let text = std::fs::read_to_string(path)?;
+    let mut is_generated = false;
+    let by_hand = text.lines().filter(|line| {
+        is_generated =
+            (is_generated || line.ends_with(":begin -->")) && !line.ends_with(":end -->");
+        !is_generated
+    });
+    let lines = by_hand.count();
     if lines > limit {
         breaches.add(path, None, format!("{lines} lines, at most {limit}"));
     }

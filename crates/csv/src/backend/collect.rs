@@ -216,7 +216,7 @@ impl HyperLogLog {
     const PRECISION: u32 = 14;
     const REGISTERS: usize = 1 << Self::PRECISION;
 
-    fn add(&mut self, text: &[u8]) {
+    pub(super) fn add(&mut self, text: &[u8]) {
         let hash = self.hasher.hash_one(text);
         let place = usize::try_from(hash >> (u64::BITS - Self::PRECISION)).unwrap_or_default();
         // The lowest bit stands in for the end, so that a rank is never beyond the hash.
@@ -226,7 +226,7 @@ impl HyperLogLog {
         }
     }
 
-    fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         let registers = Self::REGISTERS as f64;
         let sum: f64 = self.registers.iter().map(|rank| 0.5f64.powi(i32::from(*rank))).sum();
         let raw = 0.7213 / (1.0 + 1.079 / registers) * registers * registers / sum;

@@ -3,13 +3,19 @@
 //! A column starts empty and only ever moves towards text: integer, decimal, float, text. Once it
 //! is text its cells are only counted, which is also what makes wide text files fast.
 
+use std::sync::Arc;
+
+use super::dates::{DateFormat, Dates};
+use super::notation;
 use super::number::{self, Number};
+use super::reading::{Notation, Reading};
 use super::report::{
     ColumnReport, ColumnType, CounterExample, Hint, Operation, Reason, TokenCount,
 };
 use super::source;
 use super::stats::Stats;
 use super::tally::Wanted;
+use super::words::{is_blank, is_boolean_word, is_infinite, is_nan, is_null_token};
 
 #[derive(Default)]
 pub(super) struct Column {
@@ -21,6 +27,8 @@ pub(super) struct Column {
     null_tokens: Vec<TokenCount>,
     nan: u64,
     infinite: u64,
+    /// How NaN and infinity are written.
+    non_finite_words: Vec<String>,
     /// Numbers with spaces around them.
     spaced: u64,
     text_because: Option<CounterExample>,
@@ -29,6 +37,13 @@ pub(super) struct Column {
     /// Bit `n` is set when a number with `n` decimals was seen.
     scales: u64,
     first_marked: Option<CounterExample>,
+    dates: Dates,
+    /// What the caller wants read otherwise than by default.
+    rules: Option<Arc<Reading>>,
+    /// Money or percent, where that is read as a number, and how many numbers had it.
+    unit: Option<&'static str>,
+    with_unit: u64,
+    first_with_unit: Option<CounterExample>,
 }
 
 /// What a cell is, in the light of the cells of its column before it.
@@ -54,8 +69,8 @@ pub(super) enum Mark {
 }
 
 impl Column {
-    pub(super) fn new(mark: Mark) -> Self {
-        Self { mark, ..Self::default() }
+    pub(super) fn new(mark: Mark, rules: Option<Arc<Reading>>) -> Self {
+        Self { mark, rules, ..Self::default() }
     }
 
     #[inline]
@@ -71,12 +86,13 @@ impl Column {
         Class::Empty
     }
 
+    /// For a cell that is no part of the answer but of what the column is.
     #[inline]
-    fn classify(&mut self, cell: &[u8], line: &impl Fn() -> u64) -> Class {
+    pub(super) fn classify(&mut self, cell: &[u8], line: &impl Fn() -> u64) -> Class {
         if cell.is_empty() {
             Class::Empty
         } else if self.kind == ColumnType::Text {
-            self.classify_text(cell)
+            self.classify_text(cell, line)
         } else if let Some(number) = number::parse(cell, self.mark.byte()) {
             self.note_number(number)
         } else {
@@ -120,6 +136,53 @@ impl Column {
         self.text_because = self.first_marked.take();
     }
 
+    /// Bare numbers among sums of money are of an unknown unit.
+    pub(super) fn refuse_mixed_units(&mut self) {
+        if self.is_numeric() && self.with_unit > 0 && self.with_unit < self.numbers {
+            self.kind = ColumnType::Text;
+            let example = self.first_with_unit.take();
+            self.text_because =
+                example.map(|example| CounterExample { reason: Reason::MixedUnits, ..example });
+        }
+    }
+
+    pub(super) fn kind(&self) -> ColumnType {
+        let has_words = !self.null_tokens.is_empty() || self.nan > 0 || self.infinite > 0;
+        // Words that would be nulls among numbers are text where there is no number.
+        if self.kind == ColumnType::Empty && has_words { ColumnType::Text } else { self.kind }
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    pub(super) fn rules(&self) -> Option<&Arc<Reading>> {
+        self.rules.as_ref()
+    }
+
+    pub(super) fn text_because(&self) -> Option<&CounterExample> {
+        self.text_because.as_ref()
+    }
+
+    /// The most decimals of a number.
+    pub(super) fn max_scale(&self) -> u32 {
+        self.scales.checked_ilog2().unwrap_or(0)
+    }
+
+    /// Words that have no value in a numeric column, as they are written.
+    pub(super) fn null_words(&self) -> Vec<String> {
+        let told = self.rules.iter().flat_map(|rules| rules.null_tokens.iter().cloned());
+        let found = self.null_tokens.iter().map(|seen| seen.token.clone());
+        let non_finite = self.non_finite_words.iter().cloned();
+        told.chain(found).chain(non_finite).collect()
+    }
+
+    /// How the cells of a column of dates are written.
+    pub(super) fn date_format(&self) -> Option<DateFormat> {
+        let told = self.rules.as_ref().and_then(|rules| rules.dates);
+        self.dates.format(told).filter(|_| self.kind == ColumnType::Text)
+    }
+
     /// Consumes what is reported.
     pub(super) fn report(
         mut self,
@@ -127,7 +190,7 @@ impl Column {
         index: usize,
         operations: &[Operation],
     ) -> ColumnReport {
-        let kind = self.final_kind();
+        let kind = self.kind();
         let is_numeric = self.is_numeric();
         let mut report = ColumnReport {
             name,
@@ -135,6 +198,7 @@ impl Column {
             kind,
             hints: self.hints(kind),
             text_because: self.text_because.take(),
+            unit: self.unit.filter(|_| is_numeric),
             null_tokens: Vec::new(),
             nan: 0,
             infinite: 0,
@@ -148,20 +212,15 @@ impl Column {
         report
     }
 
-    fn final_kind(&self) -> ColumnType {
-        let has_words = !self.null_tokens.is_empty() || self.nan > 0 || self.infinite > 0;
-        // Words that would be nulls among numbers are text where there is no number.
-        if self.kind == ColumnType::Empty && has_words { ColumnType::Text } else { self.kind }
-    }
-
-    fn hints(&self, kind: ColumnType) -> Vec<Hint> {
+    pub(super) fn hints(&self, kind: ColumnType) -> Vec<Hint> {
         let can_be_boolean = matches!(kind, ColumnType::Integer | ColumnType::Text);
         let is_boolean_like = can_be_boolean
             && !self.has_other_than_boolean
             && self.null_tokens.is_empty()
             && self.nan + self.infinite == 0;
         let hints = [(self.is_zero_padded, Hint::ZeroPadded), (is_boolean_like, Hint::BooleanLike)];
-        hints.into_iter().filter(|(applies, _)| *applies).map(|(_, hint)| hint).collect()
+        let hints = hints.into_iter().filter(|(applies, _)| *applies).map(|(_, hint)| hint);
+        hints.chain(self.date_format().map(DateFormat::hint)).collect()
     }
 
     #[inline]
@@ -182,10 +241,12 @@ impl Column {
         Class::Number(number)
     }
 
-    fn classify_text(&mut self, cell: &[u8]) -> Class {
-        if is_blank(cell) {
+    #[inline]
+    fn classify_text(&mut self, cell: &[u8], line: &impl Fn() -> u64) -> Class {
+        if is_blank(cell) || (self.rules.is_some() && self.is_told_null(cell)) {
             return Class::Empty;
         }
+        self.dates.narrow(cell, line);
         if !self.has_other_than_boolean {
             self.has_other_than_boolean = !is_boolean_word(cell);
         }
@@ -199,27 +260,51 @@ impl Column {
         if let Some(number) = number::parse(word, self.mark.byte()) {
             self.spaced += 1;
             self.note_number(number)
-        } else if word.is_empty() {
+        } else if word.is_empty() || self.is_told_null(word) {
             Class::Empty
         } else if is_null_token(word) {
             self.count_null_token(word);
             Class::NullToken
-        } else if is_nan(word) {
-            self.nan += 1;
-            Class::NonFinite
-        } else if is_infinite(word) {
-            self.infinite += 1;
+        } else if is_nan(word) || is_infinite(word) {
+            self.count_non_finite(word);
             Class::NonFinite
         } else if let Some(number) = self.decide_mark(word, line) {
             self.note_number(number)
+        } else if let Some(number) = self.undress(word, line) {
+            self.note_number(number)
         } else {
-            self.become_text(word, line());
+            self.become_text(word, line);
             Class::Text
         }
     }
 
+    fn is_told_null(&self, cell: &[u8]) -> bool {
+        let word = cell.trim_ascii();
+        let is_word = |token: &String| token.as_bytes() == word;
+        self.rules.as_ref().is_some_and(|rules| rules.null_tokens.iter().any(is_word))
+    }
+
+    /// Money, percents and separated thousands, where they are asked for and of one unit.
+    fn undress(&mut self, word: &[u8], line: &impl Fn() -> u64) -> Option<Number> {
+        let found = notation::read(word, self.rules.as_ref()?, self.mark)?;
+        if let Some(unit) = found.unit {
+            let is_first = self.with_unit == 0;
+            if !is_first && self.unit != Some(unit) {
+                return None;
+            }
+            self.with_unit += 1;
+            self.unit = Some(unit);
+            if is_first {
+                self.first_with_unit = Some(counter_example(word, line(), Reason::MixedUnits));
+            }
+        }
+        Some(found.number)
+    }
+
     fn decide_mark(&mut self, word: &[u8], line: &impl Fn() -> u64) -> Option<Number> {
-        if self.mark != Mark::Undecided {
+        let separates_thousands =
+            |rules: &Arc<Reading>| rules.numbers.contains(&Notation::Thousands);
+        if self.mark != Mark::Undecided || self.rules.as_ref().is_some_and(separates_thousands) {
             return None;
         }
         let (mark, number) = [Mark::Comma, Mark::Point]
@@ -230,15 +315,26 @@ impl Column {
         Some(number)
     }
 
-    fn become_text(&mut self, word: &[u8], line: u64) {
+    fn become_text(&mut self, word: &[u8], line: &impl Fn() -> u64) {
         let marks = [Mark::Point, Mark::Comma].map(Mark::byte);
         self.is_zero_padded = marks.iter().any(|mark| number::is_zero_padded(word, *mark));
         let reason = if self.is_zero_padded { Reason::LeadingZero } else { Reason::NotANumber };
         if self.is_zero_padded || self.numbers > 0 {
-            self.text_because = Some(counter_example(word, line, reason));
+            self.text_because = Some(counter_example(word, line(), reason));
+            self.dates.rule_out();
         }
+        self.dates.narrow(word, line);
         self.has_other_than_boolean |= self.numbers > 0 || !is_boolean_word(word);
         self.kind = ColumnType::Text;
+    }
+
+    fn count_non_finite(&mut self, word: &[u8]) {
+        let count = if is_nan(word) { &mut self.nan } else { &mut self.infinite };
+        *count += 1;
+        let text = source::decode(word);
+        if !self.non_finite_words.contains(&text) {
+            self.non_finite_words.push(text);
+        }
     }
 
     fn count_null_token(&mut self, word: &[u8]) {
@@ -251,7 +347,7 @@ impl Column {
 }
 
 impl Mark {
-    fn byte(self) -> u8 {
+    pub(super) fn byte(self) -> u8 {
         match self {
             Self::Point => b'.',
             Self::Comma => b',',
@@ -276,35 +372,4 @@ pub(super) fn shown(cell: &[u8]) -> String {
 
 fn counter_example(cell: &[u8], line: u64, reason: Reason) -> CounterExample {
     CounterExample { line, value: shown(cell), reason }
-}
-
-fn is_one_of(word: &[u8], words: &[&str]) -> bool {
-    words.iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes()))
-}
-
-/// Spaces only, which is as good as empty in a column of any type.
-#[inline]
-fn is_blank(cell: &[u8]) -> bool {
-    cell.first().is_some_and(u8::is_ascii_whitespace) && cell.trim_ascii_start().is_empty()
-}
-
-/// Words that stand for no value among numbers.
-pub(super) fn is_no_number(word: &[u8]) -> bool {
-    is_null_token(word) || is_nan(word) || is_infinite(word)
-}
-
-fn is_null_token(word: &[u8]) -> bool {
-    is_one_of(word, &["na", "n/a", "#n/a", "null", "none", "nil", "-"])
-}
-
-fn is_nan(word: &[u8]) -> bool {
-    is_one_of(word, &["nan", "+nan", "-nan"])
-}
-
-fn is_infinite(word: &[u8]) -> bool {
-    is_one_of(word, &["inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"])
-}
-
-fn is_boolean_word(word: &[u8]) -> bool {
-    is_one_of(word, &["y", "n", "yes", "no", "t", "f", "true", "false"])
 }

@@ -26,7 +26,9 @@ pub(super) const NO_DELIMITER: u8 = 0x1F;
 const CANDIDATES: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// `is_whole` says that the sample is the whole file, so that its last record counts as well.
-pub(super) fn sniff(sample: &[u8], is_whole: bool) -> Sniffed {
+///
+/// `told` is the delimiter where the caller knows it.
+pub(super) fn sniff(sample: &[u8], is_whole: bool, told: Option<u8>) -> Sniffed {
     let newline = if sample.contains(&b'\r') && !sample.contains(&b'\n') { b'\r' } else { b'\n' };
     let first_line = Line::first(sample, newline);
     let sep = sep_line(first_line.text);
@@ -36,9 +38,10 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool) -> Sniffed {
     let comments = comment_lines(body, newline);
     let skipped: usize = comments.iter().map(|line| line.len).sum();
     let records = body.get(skipped..).unwrap_or_default();
-    let (delimiter, evidence) = match sep {
-        Some(delimiter) => (Some(delimiter), "named by the sep= line".to_owned()),
-        None => choose(records, is_whole),
+    let (delimiter, evidence) = match (told, sep) {
+        (Some(delimiter), _) => (Some(delimiter), "as asked for".to_owned()),
+        (None, Some(delimiter)) => (Some(delimiter), "named by the sep= line".to_owned()),
+        (None, None) => choose(records, is_whole),
     };
 
     let comments = keep_comments(comments, records, delimiter.unwrap_or(NO_DELIMITER), is_whole);

@@ -5,14 +5,23 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::sync::Arc;
 
 use super::column::shown;
 use super::dialect::{self, NO_DELIMITER, Sniffed};
 use super::number;
+use super::oddities::{Oddities, Place, Rows};
+use super::reading::Reading;
 use super::records::Records;
-use super::report::{Place, Quality, Rows};
 use super::source::Source;
 use super::{Error, Observer};
+
+/// A file that can be read from its start more than once, and how.
+pub(super) struct TableFile {
+    file: File,
+    pub(super) reading: Arc<Reading>,
+}
 
 pub(super) struct TableReader {
     pub(super) records: Records,
@@ -20,7 +29,10 @@ pub(super) struct TableReader {
     pub(super) names: Vec<String>,
     pub(super) header: FirstRecord,
     pub(super) rows: u64,
-    pub(super) quality: Quality,
+    pub(super) oddities: Oddities,
+    pub(super) reading: Arc<Reading>,
+    /// Time ran out before the end of the file.
+    pub(super) is_cut_off: bool,
     /// The first record has been read and is itself a row.
     is_row_waiting: bool,
     refills: u64,
@@ -34,18 +46,33 @@ pub(super) enum FirstRecord {
     Names(Vec<bool>),
 }
 
+impl TableFile {
+    pub(super) fn new(file: File, reading: &Reading) -> Self {
+        Self { file, reading: Arc::new(reading.clone()) }
+    }
+
+    pub(super) fn open(&self) -> Result<TableReader, Error> {
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(0))?;
+        TableReader::open(file, &self.reading)
+    }
+}
+
 impl TableReader {
     /// Reads as far as the header.
-    pub(super) fn open(file: File) -> Result<Self, Error> {
+    fn open(file: File, reading: &Arc<Reading>) -> Result<Self, Error> {
         let mut records = Records::new(Source::new(file)?)?;
         let (sample, is_whole) = records.sample();
         if sample.contains(&0) {
             return Err(Error::NotText { what: "binary data or UTF-16 without a byte order mark" });
         }
-        let sniffed = dialect::sniff(sample, is_whole);
+        let sniffed = dialect::sniff(sample, is_whole, reading.delimiter()?);
         let delimiter = sniffed.delimiter.unwrap_or(NO_DELIMITER);
-        records.start(sniffed.prelude_len, delimiter, sniffed.newline);
-        let header = if records.advance()? { FirstRecord::of(&records) } else { FirstRecord::None };
+        records.start(sniffed.prelude_len, delimiter, sniffed.newline, reading);
+        let header = match records.advance()? {
+            true => FirstRecord::of(&records, reading.header),
+            false => FirstRecord::None,
+        };
         let names = match header {
             FirstRecord::None => Vec::new(),
             FirstRecord::Data => unique_names(records.fields().map(|_| String::new())),
@@ -61,7 +88,9 @@ impl TableReader {
             is_row_waiting: matches!(header, FirstRecord::Data),
             header,
             rows: 0,
-            quality: Quality::default(),
+            oddities: Oddities::default(),
+            reading: Arc::clone(reading),
+            is_cut_off: false,
         })
     }
 
@@ -70,7 +99,7 @@ impl TableReader {
     pub(super) fn advance(&mut self, observer: &dyn Observer) -> Result<bool, Error> {
         if self.is_row_waiting {
             self.is_row_waiting = false;
-        } else if !self.records.advance()? {
+        } else if self.is_cut_off || !self.records.advance()? {
             return self.finish(observer).map(|()| false);
         }
         self.rows += 1;
@@ -88,8 +117,14 @@ impl TableReader {
         self.records.field(place)
     }
 
+    /// How much of the file has been read, from 0 to 1.
+    pub(super) fn coverage(&self) -> f64 {
+        let source = self.records.source();
+        source.bytes_read() as f64 / (source.bytes_total() as f64).max(1.0)
+    }
+
     /// The place of a column given by its name, or as `#3` for the third.
-    fn place_of(&self, name: &str) -> Result<usize, Error> {
+    pub(super) fn place_of(&self, name: &str) -> Result<usize, Error> {
         let by_name = self.names.iter().position(|other| other == name);
         let by_index = || name.strip_prefix('#')?.parse::<usize>().ok()?.checked_sub(1);
         by_name
@@ -109,19 +144,25 @@ impl TableReader {
         Ok(places)
     }
 
+    /// Places of the columns named, in the order they are named.
+    pub(super) fn places_of(&self, names: &[String]) -> Result<Vec<usize>, Error> {
+        names.iter().map(|name| self.place_of(name)).collect()
+    }
+
     fn finish(&mut self, observer: &dyn Observer) -> Result<(), Error> {
-        self.quality.unterminated_quote = self.records.unterminated.map(|line| Place { line });
-        self.quality.blank_lines = self.records.blank_lines;
+        self.oddities.unterminated_quote = self.records.unterminated.map(|line| Place { line });
+        self.oddities.blank_lines = self.records.blank_lines;
         let source = self.records.source();
-        self.quality.changed_while_read = source.changed_while_read()?;
+        self.oddities.changed_while_read = source.changed_while_read()?;
         observer.progress(source.bytes_read(), source.bytes_total(), self.rows);
         Ok(())
     }
 
-    fn report_progress(&self, observer: &dyn Observer) -> Result<(), Error> {
+    fn report_progress(&mut self, observer: &dyn Observer) -> Result<(), Error> {
         if observer.cancelled() {
             return Err(Error::Cancelled);
         }
+        self.is_cut_off = observer.out_of_time();
         let source = self.records.source();
         // The total is reported once, at the end, with the number of rows that is right then.
         if source.bytes_read() < source.bytes_total() {
@@ -136,17 +177,17 @@ impl TableReader {
         let line = || records.line();
         match records.field_count().cmp(&self.names.len()) {
             Ordering::Equal => {}
-            Ordering::Less => note(&mut self.quality.short_rows, line),
-            Ordering::Greater => note(&mut self.quality.long_rows, line),
+            Ordering::Less => Rows::note(&mut self.oddities.short_rows, line),
+            Ordering::Greater => Rows::note(&mut self.oddities.long_rows, line),
         }
         if records.has_stray_quote() {
-            note(&mut self.quality.stray_quotes, line);
+            Rows::note(&mut self.oddities.stray_quotes, line);
         }
     }
 }
 
 impl FirstRecord {
-    fn of(records: &Records) -> Self {
+    fn of(records: &Records, told: Option<bool>) -> Self {
         let looks_numeric = |cell: &[u8]| {
             let cell = cell.trim_ascii();
             [b'.', b','].iter().any(|mark| {
@@ -158,7 +199,8 @@ impl FirstRecord {
             .fields()
             .zip(&is_number)
             .any(|(cell, is_number)| !cell.is_empty() && !is_number);
-        if is_number.contains(&true) && !has_words { Self::Data } else { Self::Names(is_number) }
+        let is_header = told.unwrap_or(has_words || !is_number.contains(&true));
+        if is_header { Self::Names(is_number) } else { Self::Data }
     }
 }
 
@@ -189,13 +231,4 @@ fn unknown_column(name: &str, names: &[String]) -> Error {
         available.push_str(&format!(" and {} more", names.len() - MAX_LISTED));
     }
     Error::UnknownColumn { name: shown(name.as_bytes()), available }
-}
-
-fn note(rows: &mut Option<Rows>, line: impl Fn() -> u64) {
-    const MAX_LINES: usize = 5;
-    let rows = rows.get_or_insert_default();
-    rows.count += 1;
-    if rows.first_lines.len() < MAX_LINES {
-        rows.first_lines.push(line());
-    }
 }

@@ -7,10 +7,13 @@
 use std::cell::Cell;
 
 use csv_core::ReadRecordResult;
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memchr2};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Error;
-use super::report::LineEnds;
+use super::oddities::is_zero;
+use super::reading::Reading;
 use super::source::Source;
 
 pub(super) const MAX_RECORD_BYTES: usize = 16 << 20;
@@ -35,6 +38,9 @@ pub(super) struct Records {
     ends: Vec<usize>,
     field_count: usize,
     newline: u8,
+    /// Bytes before the window, from the start of the file.
+    window_offset: u64,
+    escapes: bool,
     /// A position in the window and its physical line, moved on only when a line is asked for.
     line_mark: Cell<(usize, u64)>,
     pub(super) refills: u64,
@@ -61,12 +67,15 @@ impl Records {
             ends: vec![0; 64],
             field_count: 0,
             newline: b'\n',
+            window_offset: 0,
+            escapes: false,
             line_mark: Cell::new((0, 1)),
             refills: 0,
             line_ends: LineEnds::default(),
             blank_lines: 0,
             unterminated: None,
         };
+        records.window_offset = records.source.bom_len();
         while records.filled < WINDOW_BYTES && records.refill()? {}
         Ok(records)
     }
@@ -77,11 +86,19 @@ impl Records {
     }
 
     /// Starts behind `prelude_len` bytes that are not records.
-    pub(super) fn start(&mut self, prelude_len: usize, delimiter: u8, newline: u8) {
+    pub(super) fn start(
+        &mut self,
+        prelude_len: usize,
+        delimiter: u8,
+        newline: u8,
+        reading: &Reading,
+    ) {
         self.next = prelude_len;
         self.delimiter = delimiter;
         self.newline = newline;
-        self.parser = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+        self.escapes = reading.backslash_escapes;
+        let escape = self.escapes.then_some(b'\\');
+        self.parser = csv_core::ReaderBuilder::new().delimiter(delimiter).escape(escape).build();
     }
 
     /// Moves to the next record; `false` at the end.
@@ -133,6 +150,13 @@ impl Records {
         self.unquoted.get(start..end)
     }
 
+    /// The text of all fields, one after the other, and where each ends.
+    pub(super) fn unquoted(&self) -> (&[u8], &[usize]) {
+        let ends = self.ends.get(..self.field_count).unwrap_or_default();
+        let len = ends.last().copied().unwrap_or(0);
+        (self.unquoted.get(..len).unwrap_or_default(), ends)
+    }
+
     pub(super) fn fields(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.field_count).map_while(|index| self.field(index))
     }
@@ -146,11 +170,16 @@ impl Records {
         line
     }
 
+    /// Where this record starts, in bytes from the start of the file, or of its decoded text.
+    pub(super) fn offset(&self) -> u64 {
+        self.window_offset + self.record_start as u64
+    }
+
     /// A quote inside an unquoted field, or something other than a delimiter after a closing one.
     pub(super) fn has_stray_quote(&self) -> bool {
         let raw_end = self.record_start + self.record_len;
         let raw = self.window.get(self.record_start..raw_end).unwrap_or_default();
-        memchr(b'"', raw).is_some() && !is_well_quoted(raw, self.delimiter)
+        memchr(b'"', raw).is_some() && !is_well_quoted(raw, self.delimiter, self.escapes)
     }
 
     pub(super) fn source(&self) -> &Source {
@@ -219,6 +248,7 @@ impl Records {
 
     fn drop_read_records(&mut self) {
         let line = self.line();
+        self.window_offset += self.record_start as u64;
         self.window.copy_within(self.record_start..self.filled, 0);
         self.filled -= self.record_start;
         self.next -= self.record_start;
@@ -255,10 +285,24 @@ impl Records {
     }
 }
 
-fn is_well_quoted(mut raw: &[u8], delimiter: u8) -> bool {
+/// How many records end in each way; a last record without an end is not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct LineEnds {
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    pub(crate) lf: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    pub(crate) crlf: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    pub(crate) cr: u64,
+}
+
+fn is_well_quoted(mut raw: &[u8], delimiter: u8, escapes: bool) -> bool {
     loop {
         let rest = match raw {
-            [b'"', quoted @ ..] => match after_closing_quote(quoted) {
+            [b'"', quoted @ ..] => match after_closing_quote(quoted, escapes) {
                 Some(rest) => rest,
                 None => return false,
             },
@@ -281,8 +325,15 @@ fn is_well_quoted(mut raw: &[u8], delimiter: u8) -> bool {
     }
 }
 
-fn after_closing_quote(mut quoted: &[u8]) -> Option<&[u8]> {
+fn after_closing_quote(mut quoted: &[u8], escapes: bool) -> Option<&[u8]> {
     loop {
+        if escapes
+            && let Some(place) = memchr2(b'"', b'\\', quoted)
+            && quoted.get(place) == Some(&b'\\')
+        {
+            quoted = quoted.get(place + 2..)?;
+            continue;
+        }
         match quoted.get(memchr(b'"', quoted)? + 1..)? {
             [b'"', rest @ ..] => quoted = rest,
             rest => return Some(rest),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, fstat};
 use rustix::io::Errno;
 
-use super::Error;
+use super::{Error, listing};
 
 pub(super) struct Sandbox {
     roots: Vec<Root>,
@@ -54,6 +54,15 @@ impl Sandbox {
             _ => 2,
         });
         Err(explain(telling.unwrap_or(Errno::XDEV), path))
+    }
+
+    /// A path that two directories have is opened in the first, so it is listed once.
+    pub(super) fn tables(&self) -> Vec<String> {
+        let mut all: Vec<String> =
+            self.roots.iter().flat_map(|root| listing::tables(&root.descriptor)).collect();
+        all.sort();
+        all.dedup();
+        all
     }
 }
 

@@ -1,28 +1,14 @@
 //! One pass over a file: every cell to its column.
 
-use std::fs::File;
+use std::sync::Arc;
 
 use super::column::{Column, Mark};
 use super::reader::TableReader;
-use super::report::Analysis;
-use super::summary;
 use super::tally::Wanted;
-use super::{Analyze, Error, Observer};
-
-pub(super) fn analyze(
-    file: File,
-    request: &Analyze,
-    observer: &dyn Observer,
-) -> Result<Analysis, Error> {
-    let reader = TableReader::open(file)?;
-    let places = reader.select(request.columns.as_deref())?;
-    let mut scan = Scan::new(reader, places);
-    scan.read_rows(Wanted::by(&request.operations), observer)?;
-    Ok(summary::conclude(scan, request))
-}
+use super::{Error, Observer};
 
 /// For all columns of a scan together, when medians or distinct counts are asked for.
-const MAX_KEPT_BYTES: usize = 64 << 20;
+pub(super) const MAX_KEPT_BYTES: usize = 64 << 20;
 const ROWS_BETWEEN_CHECKS: u64 = 1024;
 
 /// What is known of the columns asked for.
@@ -30,27 +16,40 @@ pub(super) struct Scan {
     pub(super) table: TableReader,
     /// The columns asked for and their place in a record.
     pub(super) columns: Vec<(usize, Column)>,
+    /// Rows that were counted in.
+    pub(super) matched: u64,
 }
 
 impl Scan {
-    pub(super) fn new(table: TableReader, places: Vec<usize>) -> Self {
-        let is_mark_open = table.sniffed.delimiter == Some(b';');
-        let mark = if is_mark_open { Mark::Undecided } else { Mark::Point };
-        let columns = places.into_iter().map(|place| (place, Column::new(mark))).collect();
-        Self { table, columns }
+    pub(super) fn new(table: TableReader, places: Vec<usize>) -> Result<Self, Error> {
+        let mark = match (table.reading.decimal_mark()?, table.sniffed.delimiter) {
+            (Some(b','), _) => Mark::Comma,
+            (None, Some(b';')) => Mark::Undecided,
+            _ => Mark::Point,
+        };
+        let rules = table.reading.has_rules().then(|| Arc::clone(&table.reading));
+        let column = |place| (place, Column::new(mark, rules.clone()));
+        Ok(Self { columns: places.into_iter().map(column).collect(), table, matched: 0 })
     }
 
+    /// All cells decide what their column is; those of rows that `counts` lets through are counted.
     pub(super) fn read_rows(
         &mut self,
         wanted: Wanted,
         observer: &dyn Observer,
+        mut counts: impl FnMut(&TableReader) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let Self { table, columns } = self;
+        let Self { table, columns, matched } = self;
         let keeps_cells = wanted.numbers || wanted.texts;
         while table.advance(observer)? {
             if keeps_cells && table.rows.is_multiple_of(ROWS_BETWEEN_CHECKS) {
                 stay_within_memory(columns, MAX_KEPT_BYTES);
             }
+            if !counts(table)? {
+                classify(table, columns);
+                continue;
+            }
+            *matched += 1;
             let line = || table.records.line();
             for (place, column) in columns.iter_mut() {
                 match table.field(*place) {
@@ -59,8 +58,16 @@ impl Scan {
                 };
             }
         }
-        self.resolve_marks();
+        self.settle();
         Ok(())
+    }
+
+    /// Decides what only the whole file can.
+    pub(super) fn settle(&mut self) {
+        self.columns.iter_mut().for_each(|(_, column)| column.refuse_mixed_units());
+        if self.table.reading.decimal_mark.is_none() {
+            self.resolve_marks();
+        }
     }
 
     /// Where columns differ in their decimal mark, `1.234` or `1,234` may as well be 1234.
@@ -72,6 +79,15 @@ impl Scan {
         }
         let columns = self.columns.iter_mut().map(|(_, column)| column);
         columns.filter(|column| column.may_separate_thousands()).for_each(Column::refuse_mark);
+    }
+}
+
+fn classify(table: &TableReader, columns: &mut [(usize, Column)]) {
+    let line = || table.records.line();
+    for (place, column) in columns {
+        if let Some(cell) = table.field(*place) {
+            column.classify(cell, &line);
+        }
     }
 }
 

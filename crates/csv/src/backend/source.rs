@@ -1,20 +1,23 @@
 //! The bytes of one open file as UTF-8, or as close to it as the file allows.
 //!
-//! UTF-16 is transcoded on the way. Bytes that are not UTF-8 pass through unchanged: numbers are
+//! Compressed files are unpacked and UTF-16 is transcoded on the way. Bytes that are not UTF-8 pass through unchanged: numbers are
 //! ASCII in every such encoding, so sums stay exact, and text is decoded only where it is shown.
 
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
+use std::io::{self, Read, Seek};
 use std::time::SystemTime;
 
 use super::Error;
+use super::packed::Packed;
 
 pub(super) struct Source {
     file: File,
     opened_as: Fingerprint,
+    packed: Option<Packed>,
+    /// The first bytes, which were read to see what they are.
+    head: Vec<u8>,
     encoding: Encoding,
-    has_bom: bool,
+    bom_len: usize,
     bytes_read: u64,
     /// Raw UTF-16 bytes that do not yet make a whole character.
     undecoded: Vec<u8>,
@@ -33,31 +36,49 @@ pub(super) enum Encoding {
 }
 
 impl Source {
-    pub(super) fn new(file: File) -> Result<Self, Error> {
-        let mut magic = [0; 4];
-        let magic_len = file.read_at(&mut magic, 0)?;
-        let magic = magic.get(..magic_len).unwrap_or_default();
-        if let Some(what) = foreign_format(magic) {
-            return Err(Error::NotText { what });
-        }
-        let (encoding, bom_len) = byte_order_mark(magic);
+    /// `file` stands at its start.
+    pub(super) fn new(mut file: File) -> Result<Self, Error> {
         let opened_as = Fingerprint::of(&file)?;
+        let mut magic = Vec::new();
+        file.by_ref().take(4).read_to_end(&mut magic)?;
+        file.rewind()?;
+        let packed = Packed::open(&file, &magic)?;
         let mut source = Self {
             file,
             opened_as,
-            encoding,
-            has_bom: bom_len > 0,
+            packed,
+            head: Vec::new(),
+            encoding: Encoding::Utf8,
+            bom_len: 0,
             bytes_read: 0,
             undecoded: Vec::new(),
             decoded: Vec::new(),
             utf8: Utf8Check::default(),
         };
-        source.skip(bom_len)?;
+        source.look_at_head()?;
         Ok(source)
     }
 
+    fn look_at_head(&mut self) -> Result<(), Error> {
+        let mut head = [0; 4];
+        let mut len = 0;
+        while let Some(rest) = head.get_mut(len..).filter(|rest| !rest.is_empty()) {
+            match self.read_raw(rest)? {
+                0 => break,
+                more => len += more,
+            }
+        }
+        let head = head.get(..len).unwrap_or_default();
+        if let Some(what) = foreign_format(head) {
+            return Err(Error::NotText { what });
+        }
+        (self.encoding, self.bom_len) = byte_order_mark(head);
+        self.head = head.get(self.bom_len..).unwrap_or_default().to_vec();
+        Ok(())
+    }
+
     /// Fills as much of `into` as one read gives; 0 is the end of the file.
-    pub(super) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize, Error> {
         match self.encoding {
             Encoding::Utf8 | Encoding::Windows1252 => {
                 let len = self.read_raw(into)?;
@@ -68,8 +89,14 @@ impl Source {
         }
     }
 
+    /// Of the file, compressed or not.
     pub(super) fn bytes_read(&self) -> u64 {
-        self.bytes_read
+        self.packed.as_ref().map_or(self.bytes_read, Packed::packed_bytes)
+    }
+
+    /// The name of the compression, if there is one.
+    pub(super) fn compression(&self) -> Option<&'static str> {
+        self.packed.as_ref().map(Packed::format)
     }
 
     pub(super) fn bytes_total(&self) -> u64 {
@@ -77,7 +104,12 @@ impl Source {
     }
 
     pub(super) fn has_bom(&self) -> bool {
-        self.has_bom
+        self.bom_len > 0
+    }
+
+    /// Bytes before the text; none where the text is decoded first.
+    pub(super) fn bom_len(&self) -> u64 {
+        if self.encoding == Encoding::Utf8 { self.bom_len as u64 } else { 0 }
     }
 
     /// Right only for what has been read so far.
@@ -94,18 +126,25 @@ impl Source {
         Ok(Fingerprint::of(&self.file)? != self.opened_as)
     }
 
-    fn skip(&mut self, len: usize) -> io::Result<()> {
-        let mut skipped = vec![0; len];
-        self.file.read_exact(&mut skipped)?;
-        self.bytes_read += len as u64;
-        Ok(())
+    pub(super) fn fingerprint(&self) -> &Fingerprint {
+        &self.opened_as
     }
 
-    fn read_raw(&mut self, into: &mut [u8]) -> io::Result<usize> {
+    fn read_raw(&mut self, into: &mut [u8]) -> Result<usize, Error> {
+        if !self.head.is_empty() {
+            let len = into.len().min(self.head.len());
+            for (to, from) in into.iter_mut().zip(self.head.drain(..len)) {
+                *to = from;
+            }
+            return Ok(len);
+        }
+        if let Some(packed) = &mut self.packed {
+            return packed.read(into);
+        }
         loop {
             match self.file.read(into) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
                 Ok(len) => {
                     self.bytes_read += len as u64;
                     return Ok(len);
@@ -114,7 +153,7 @@ impl Source {
         }
     }
 
-    fn read_utf16(&mut self, into: &mut [u8]) -> io::Result<usize> {
+    fn read_utf16(&mut self, into: &mut [u8]) -> Result<usize, Error> {
         while self.decoded.is_empty() {
             let mut chunk = [0; 8192];
             let len = self.read_raw(&mut chunk)?;
@@ -195,9 +234,9 @@ fn byte_order_mark(magic: &[u8]) -> (Encoding, usize) {
 /// Files that are often named `.csv` or asked for as tables, and would parse as nonsense.
 fn foreign_format(magic: &[u8]) -> Option<&'static str> {
     match magic {
-        [0x1F, 0x8B, ..] => Some("a gzip archive"),
-        [0x28, 0xB5, 0x2F, 0xFD] => Some("a zstd archive"),
-        [b'B', b'Z', b'h', ..] => Some("a bzip2 archive"),
+        [0x1F, 0x8B, ..] | [0x28, 0xB5, 0x2F, 0xFD] | [b'B', b'Z', b'h', ..] => {
+            Some("compressed twice")
+        }
         [b'P', b'K', 3, 4] => Some("a zip archive or an Excel workbook"),
         [b'P', b'A', b'R', b'1'] => Some("a Parquet file"),
         [0xFF, 0xFE, 0, 0] | [0, 0, 0xFE, 0xFF] => Some("UTF-32 text"),
@@ -206,9 +245,9 @@ fn foreign_format(magic: &[u8]) -> Option<&'static str> {
 }
 
 /// What tells that a file was written to while it was read.
-#[derive(PartialEq, Eq)]
-struct Fingerprint {
-    size: u64,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fingerprint {
+    pub(super) size: u64,
     modified: Option<SystemTime>,
 }
 
@@ -216,6 +255,13 @@ impl Fingerprint {
     fn of(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         Ok(Self { size: metadata.len(), modified: metadata.modified().ok() })
+    }
+
+    /// For cursors, which must not outlive the file they point into.
+    pub(super) fn digest(&self) -> u64 {
+        let since = self.modified.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let nanos = since.map_or(0, |since| since.as_nanos() as u64);
+        (self.size ^ nanos.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 }
 

@@ -4,11 +4,12 @@
 //! and become nulls or texts when the answers are drawn up.
 
 use super::collect::{Numbers, Texts};
-use super::column::{Class, is_no_number};
+use super::column::Class;
 use super::exact;
 use super::report::{Answers, Number, Operation, Value};
 use super::source;
 use super::tally::{Tally, Wanted};
+use super::words::is_no_number;
 
 #[derive(Default)]
 pub(super) struct Stats {
@@ -121,6 +122,11 @@ impl Stats {
     /// Medians were asked for, and their numbers given up.
     pub(super) fn is_over_budget(&self) -> bool {
         self.is_over_budget
+    }
+
+    /// Different texts were asked for, and given up.
+    pub(super) fn has_freed_texts(&self) -> bool {
+        self.texts_kept.as_ref().is_some_and(|kept| !kept.can_free())
     }
 
     fn quantiles(&self, is_numeric: bool) -> Vec<(&'static str, Number)> {

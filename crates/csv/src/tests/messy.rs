@@ -28,9 +28,9 @@ fn refusals_say_why() {
 }
 
 const REFUSALS: &[(&str, &[u8], &str)] = &[
-    ("gzip", b"\x1F\x8B\x08\x00rest", "gzip"),
-    ("zstd", b"\x28\xB5\x2F\xFDrest", "zstd"),
-    ("bzip2", b"BZh91AY", "bzip2"),
+    ("damaged gzip", b"\x1F\x8B\x08\x00rest", "gzip"),
+    ("damaged zstd", b"\x28\xB5\x2F\xFDrest", "zstd"),
+    ("damaged bzip2", b"BZh91AY", "bzip2"),
     ("an Excel workbook", b"PK\x03\x04rest", "Excel"),
     ("UTF-32", b"\xFF\xFE\0\0a\0\0\0", "UTF-32"),
     ("UTF-16 without a mark", b"a\0,\0b\0\n\0", "UTF-16 without a byte order mark"),

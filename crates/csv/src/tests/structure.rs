@@ -45,7 +45,7 @@ proptest! {
             ("/columns/0/max/value", &largest.to_string()),
             ("/columns/0/max/line", &last_line.to_string()),
             ("/columns/1/count/value", &notes.to_string()),
-            ("/quality", "{}"),
+            ("/oddities", "{}"),
         ]);
     }
 }

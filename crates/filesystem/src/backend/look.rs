@@ -1,18 +1,23 @@
 //! Lists a directory and describes a file through descriptors that are already open.
 
+use std::cmp::Reverse;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
-use rustix::fs::{Dir, FileType};
+use rustix::fs::{AtFlags, FileType, statat};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::Error;
-use super::sandbox::{Opened, explain};
+use super::entries::{RawEntry, entries};
+use super::error::{Error, explain};
+use super::sandbox::{Opened, Sandbox};
+use super::{etag, names};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
     File,
@@ -21,11 +26,38 @@ pub(crate) enum Kind {
     Other,
 }
 
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    Name,
+    /// Largest first.
+    Size,
+    /// Newest first.
+    Modified,
+}
+
+pub(crate) struct List {
+    pub(crate) path: String,
+    pub(crate) order: Order,
+    /// Sizes and times are wanted.
+    pub(crate) with_details: bool,
+    pub(crate) skip: usize,
+    pub(crate) max_entries: usize,
+}
+
+#[derive(Debug)]
 pub(crate) struct Entry {
-    /// Bytes that are not UTF-8 are shown as U+FFFD.
+    /// As a caller may send it back.
     pub(crate) name: String,
+    /// Of the entry itself; a link is not followed.
     pub(crate) kind: Kind,
+    pub(crate) details: Option<Details>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Details {
+    pub(crate) size_bytes: u64,
+    /// Seconds since 1970, UTC.
+    pub(crate) modified_unix_secs: i64,
 }
 
 #[derive(Debug)]
@@ -44,41 +76,66 @@ pub(crate) struct FileInfo {
     modified_unix_secs: i64,
     /// Octal, for example `644`.
     permissions: String,
+    /// Another one after any change; see `ifMatch` of the tools that write.
+    etag: String,
 }
 
-pub(super) fn list(opened: Opened, path: &str, skip: usize, max: usize) -> Result<Listing, Error> {
-    let failed = |errno| match errno {
-        rustix::io::Errno::NOTDIR => Error::NotADirectory { path: path.to_owned() },
-        other => explain(other, path),
-    };
-    let mut entries = Vec::new();
-    for entry in Dir::read_from(&opened.file).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name == "." || name == ".." || opened.hides(Path::new(name)) {
-            continue;
-        }
-        let kind = match entry.file_type() {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Directory,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Other,
-        };
-        entries.push(Entry { name: name.to_string_lossy().into_owned(), kind });
+pub(super) fn list(sandbox: &Sandbox, request: &List) -> Result<Listing, Error> {
+    let Opened { file, real } = sandbox.open_directory(&request.path)?;
+    let hidden = sandbox.hidden();
+    let mut found = entries(&file).map_err(|errno| explain(errno, &request.path))?;
+    found.retain(|entry| !hidden.is_hidden(&real.join(&entry.name)));
+    found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    let total = found.len();
+    let page = request.skip..request.skip.saturating_add(request.max_entries);
+    if request.order == Order::Name {
+        // Only those that are shown are asked for details.
+        found = in_range(found, &page);
     }
-    entries.sort_unstable();
-    let total = entries.len();
-    let entries = entries.into_iter().skip(skip).take(max).collect();
-    Ok(Listing { entries, total })
+    let with_details = request.with_details || request.order != Order::Name;
+    let entry = |raw: RawEntry| Entry {
+        details: with_details.then(|| details(&file, &raw.name)).flatten(),
+        name: names::spell(&raw.name),
+        kind: kind_of(raw.kind),
+    };
+    let mut entries: Vec<Entry> = found.into_iter().map(entry).collect();
+    let size = |entry: &Entry| Reverse(entry.details.map(|details| details.size_bytes));
+    let time = |entry: &Entry| Reverse(entry.details.map(|details| details.modified_unix_secs));
+    match request.order {
+        Order::Name => return Ok(Listing { entries, total }),
+        Order::Size => entries.sort_by_key(size),
+        Order::Modified => entries.sort_by_key(time),
+    }
+    Ok(Listing { entries: in_range(entries, &page), total })
+}
+
+fn in_range<T>(all: Vec<T>, range: &Range<usize>) -> Vec<T> {
+    all.into_iter().take(range.end).skip(range.start).collect()
+}
+
+fn details(directory: &File, name: &OsStr) -> Option<Details> {
+    let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let size_bytes = u64::try_from(stat.st_size).unwrap_or(0);
+    Some(Details { size_bytes, modified_unix_secs: stat.st_mtime })
+}
+
+pub(super) fn kind_of(kind: FileType) -> Kind {
+    match kind {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Link,
+        _ => Kind::Other,
+    }
 }
 
 pub(super) fn info(opened: Opened, path: &str) -> Result<FileInfo, Error> {
-    let found =
-        opened.file.metadata().map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
+    let failed = |cause| Error::Read { path: path.to_owned(), cause };
+    let found = opened.file.metadata().map_err(failed)?;
     Ok(FileInfo {
         kind: if found.is_dir() { Kind::Directory } else { Kind::File },
         size_bytes: found.len(),
         modified_unix_secs: found.mtime(),
         permissions: format!("{:o}", found.mode() & 0o7777),
+        etag: etag::of_file(&opened.file).map_err(failed)?,
     })
 }

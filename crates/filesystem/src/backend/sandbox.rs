@@ -6,58 +6,110 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("mcp-filesystem confines paths with openat2; elsewhere use cap-std's Dir instead");
 
+use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2, readlink};
+use rustix::fs::{AtFlags, FileType, OFlags, Stat, fstat, statat};
 use rustix::io::Errno;
 
-use super::Error;
+use super::error::{Error, explain};
+use super::names;
+use super::root::{Access, READ, Root, beneath, link_target, open_root, real_path};
+use super::wall;
 
 pub(super) struct Sandbox {
-    roots: Vec<Root>,
+    /// What may be opened now.
+    roots: Vec<Arc<Root>>,
+    bounds: Arc<Bounds>,
+}
+
+/// What the operator said, which nobody can widen.
+struct Bounds {
+    served: Vec<Arc<Root>>,
     deny: GlobSet,
 }
 
-/// Something opened, and where it really lies below its root.
+/// Something opened for reading.
 pub(super) struct Opened {
     pub(super) file: File,
-    inner: PathBuf,
-    deny: GlobSet,
+    /// Where it lies, absolute and without links.
+    pub(super) real: PathBuf,
 }
 
-impl Opened {
-    /// Whether an entry of this directory is kept from sight.
-    pub(super) fn hides(&self, name: &Path) -> bool {
-        is_denied(&self.deny, &self.inner.join(name))
+/// A name in an open directory: where something is, or may be put.
+pub(super) struct Place {
+    pub(super) directory: File,
+    pub(super) name: OsString,
+    /// Where that is, absolute and without links.
+    pub(super) real: PathBuf,
+    /// What has the name now; a link is not followed.
+    pub(super) found: Option<Stat>,
+}
+
+/// What `--deny` hides.
+pub(super) struct Hidden<'a> {
+    roots: Vec<(PathBuf, &'a Root)>,
+    deny: &'a GlobSet,
+}
+
+impl<'a> Hidden<'a> {
+    /// Whether an entry of a directory that is not hidden itself is.
+    pub(super) fn is_hidden(&self, real: &Path) -> bool {
+        let is_match = |(root, _): &(PathBuf, _)| {
+            real.strip_prefix(root).is_ok_and(|inner| self.deny.is_match(inner))
+        };
+        !self.deny.is_empty() && self.roots.iter().any(is_match)
     }
-}
 
-struct Root {
-    descriptor: OwnedFd,
-    /// The spellings under which a caller may name this directory in an absolute path.
-    prefixes: [PathBuf; 2],
+    /// The first served directory that holds this, and where it is.
+    pub(super) fn root_of(&self, real: &Path) -> Option<(&'a Root, &Path)> {
+        let (at, root) = self.roots.iter().find(|(root, _)| real.starts_with(root))?;
+        Some((root, at))
+    }
 }
 
 impl Sandbox {
-    pub(super) fn open(dirs: &[PathBuf], deny: &[String]) -> Result<Self, Error> {
-        let open = |dir: &PathBuf| {
-            open_root(dir).map_err(|cause| Error::Directory { path: dir.clone(), cause })
+    pub(super) fn open(dirs: &[(PathBuf, Access)], deny: &[String]) -> Result<Self, Error> {
+        let open = |(dir, access): &(PathBuf, Access)| {
+            open_root(dir, *access)
+                .map(Arc::new)
+                .map_err(|cause| Error::Directory { path: dir.clone(), cause })
         };
-        Ok(Self { roots: dirs.iter().map(open).collect::<Result<_, _>>()?, deny: globs(deny)? })
+        let served: Vec<_> = dirs.iter().map(open).collect::<Result<_, _>>()?;
+        let bounds = Bounds { served: served.clone(), deny: globs(deny)? };
+        Ok(Self { roots: served, bounds: Arc::new(bounds) })
     }
 
-    pub(super) fn directories(&self) -> Vec<String> {
-        let shown = |root: &Root| root.prefixes[0].to_string_lossy().into_owned();
-        self.roots.iter().map(shown).collect()
+    /// Only what is served and also in one of `dirs`, which are absolute.
+    pub(super) fn narrowed(&self, dirs: &[PathBuf]) -> Self {
+        wall::stand_behind();
+        let mut roots = Vec::new();
+        for dir in dirs {
+            for root in &self.roots {
+                if root.is_in(dir) {
+                    roots.push(Arc::clone(root));
+                } else if let Some(inner) = root.relative(dir)
+                    && let Ok((opened, real)) = self.open_in(root, inner, READ | OFlags::DIRECTORY)
+                {
+                    roots.push(Arc::new(root.narrowed(opened, dir, real)));
+                }
+            }
+        }
+        Self { roots, bounds: Arc::clone(&self.bounds) }
     }
 
-    pub(super) fn open_file(&self, path: &str) -> Result<File, Error> {
+    pub(super) fn roots(&self) -> &[Arc<Root>] {
+        &self.roots
+    }
+
+    pub(super) fn open_file(&self, path: &str) -> Result<Opened, Error> {
         let opened = self.open_any(path)?;
         match kind(&opened.file) {
-            Ok(FileType::RegularFile) => Ok(opened.file),
+            Ok(FileType::RegularFile) => Ok(opened),
             Ok(_) => Err(Error::NotAFile { path: path.to_owned() }),
             Err(errno) => Err(explain(errno, path)),
         }
@@ -65,16 +117,124 @@ impl Sandbox {
 
     /// A regular file or a directory. Tries each served directory in the order they were given.
     pub(super) fn open_any(&self, path: &str) -> Result<Opened, Error> {
+        self.in_each_root(path, |root, inner| {
+            let (file, real) = self.open_in(root, inner, READ)?;
+            match kind(&file)? {
+                FileType::RegularFile | FileType::Directory => {
+                    Ok(Opened { file: File::from(file), real })
+                }
+                _ => Err(Errno::NXIO),
+            }
+        })
+    }
+
+    /// The file behind `path` if there is one, links followed, or the place where it would be.
+    /// Only where writing is allowed.
+    pub(super) fn place(&self, path: &str) -> Result<Place, Error> {
+        let existing = self.in_each_root(path, |root, inner| {
+            let (target, real) = self.open_in(root, inner, OFlags::PATH | OFlags::CLOEXEC)?;
+            self.writable(self.place_of(&target, &real)?)
+        });
+        match existing {
+            Err(Error::NotFound { .. }) => {}
+            other => return other,
+        }
+        let place = self.entry(path)?;
+        // A link that leads nowhere, or to where it may not: not to be written through.
+        if place.found.is_some() {
+            Err(Error::Outside { path: path.to_owned() })
+        } else {
+            Ok(place)
+        }
+    }
+
+    /// The directory entry called `path`, whether or not it exists, and even if it is a link.
+    /// Only where writing is allowed.
+    pub(super) fn entry(&self, path: &str) -> Result<Place, Error> {
+        let existing = self.in_each_root(path, |root, inner| {
+            let place = self.entry_in(root, inner)?;
+            if place.found.is_some() { self.writable(place) } else { Err(Errno::NOENT) }
+        });
+        match existing {
+            Err(Error::NotFound { .. }) => {
+                self.in_each_root(path, |root, inner| self.writable(self.entry_in(root, inner)?))
+            }
+            other => other,
+        }
+    }
+
+    pub(super) fn open_directory(&self, path: &str) -> Result<Opened, Error> {
+        let opened = self.open_any(path)?;
+        match kind(&opened.file) {
+            Ok(FileType::Directory) => Ok(opened),
+            _ => Err(Error::NotADirectory { path: path.to_owned() }),
+        }
+    }
+
+    /// To ask about many entries, as long as no served directory is moved.
+    pub(super) fn hidden(&self) -> Hidden<'_> {
+        let served = self.bounds.served.iter();
+        let roots = served.filter_map(|root| Some((root.real().ok()?, &**root))).collect();
+        Hidden { roots, deny: &self.bounds.deny }
+    }
+
+    /// Whether an entry is kept from sight. `real` is absolute and without links.
+    pub(super) fn hides(&self, real: &Path) -> bool {
+        if self.bounds.deny.is_empty() {
+            return false;
+        }
+        let inner =
+            |root: &Arc<Root>| real.strip_prefix(root.real().ok()?).ok().map(Path::to_owned);
+        self.bounds
+            .served
+            .iter()
+            .filter_map(inner)
+            .any(|inner| inner.ancestors().any(|path| self.bounds.deny.is_match(path)))
+    }
+
+    pub(super) fn has_denied(&self) -> bool {
+        !self.bounds.deny.is_empty()
+    }
+
+    /// The innermost served directory decides.
+    pub(super) fn is_writable(&self, real: &Path) -> bool {
+        let served = self.bounds.served.iter();
+        let holding = served.filter_map(|root| Some((root.real().ok()?, root.access)));
+        let innermost = holding
+            .filter(|(root, _)| real.starts_with(root))
+            .max_by_key(|(root, _)| root.components().count());
+        innermost.is_some_and(|(_, access)| access == Access::ReadWrite)
+    }
+
+    /// Whether what lies at `real` is a served directory, or holds one.
+    pub(super) fn holds_root(&self, real: &Path) -> bool {
+        self.bounds.served.iter().any(|root| root.real().is_ok_and(|root| root.starts_with(real)))
+    }
+
+    fn writable(&self, place: Place) -> Result<Place, Errno> {
+        if self.is_writable(&place.real) { Ok(place) } else { Err(Errno::ROFS) }
+    }
+
+    pub(super) fn in_each_root<T>(
+        &self,
+        path: &str,
+        open: impl Fn(&Root, &Path) -> Result<T, Errno>,
+    ) -> Result<T, Error> {
+        wall::stand_behind();
+        let parsed = names::parse(path);
+        if path.is_empty() {
+            return Err(Error::NotFound { path: String::new() });
+        }
         let mut failures = Vec::new();
         for root in &self.roots {
-            let Some(inner) = root.relative(Path::new(path)) else {
+            let Some(inner) = root.relative(&parsed) else {
                 continue;
             };
             // Before opening, so that the answer does not tell whether the file exists.
-            if is_denied(&self.deny, inner) {
+            if self.is_denied(root, inner) {
                 return Err(Error::Denied { path: path.to_owned() });
             }
-            match self.open_in(root, inner) {
+            match open(root, inner) {
                 Ok(opened) => return Ok(opened),
                 Err(errno) => failures.push(errno),
             }
@@ -87,99 +247,139 @@ impl Sandbox {
         Err(explain(telling.unwrap_or(Errno::XDEV), path))
     }
 
-    fn open_in(&self, root: &Root, inner: &Path) -> Result<Opened, Errno> {
-        let file = open_beneath(root, inner)?;
-        if !matches!(kind(&file)?, FileType::RegularFile | FileType::Directory) {
-            return Err(Errno::NXIO);
+    /// Opens, following links as long as they stay, and tells where that is.
+    pub(super) fn open_in(
+        &self,
+        root: &Root,
+        inner: &Path,
+        flags: OFlags,
+    ) -> Result<(OwnedFd, PathBuf), Errno> {
+        let file = match beneath(root, inner, flags) {
+            Err(Errno::XDEV) => self.through_absolute_links(root, inner, flags)?,
+            opened => opened?,
+        };
+        let real = real_path(&file)?;
+        // Unlinked meanwhile: its path says nothing any more, so `--deny` could not be asked.
+        if fstat(&file)?.st_nlink == 0 {
+            return Err(Errno::NOENT);
         }
-        let inner = root.real(&file)?;
-        if is_denied(&self.deny, &inner) {
+        if !self.roots.iter().any(|root| root.real().is_ok_and(|root| real.starts_with(root))) {
+            return Err(Errno::XDEV);
+        }
+        if self.hides(&real) { Err(Errno::ACCESS) } else { Ok((file, real)) }
+    }
+
+    /// The kernel refuses absolute links. One that points into a served directory is as good as
+    /// a relative one, so it is rewritten and the kernel asked again.
+    fn through_absolute_links(
+        &self,
+        root: &Root,
+        inner: &Path,
+        flags: OFlags,
+    ) -> Result<OwnedFd, Errno> {
+        let (root, inner) = self.without_links(root, inner)?;
+        beneath(root, &inner, flags)
+    }
+
+    fn without_links<'a>(
+        &'a self,
+        root: &'a Root,
+        inner: &Path,
+    ) -> Result<(&'a Root, PathBuf), Errno> {
+        const MAX_LINKS: usize = 40;
+        let (mut root, mut inner) = (root, inner.to_owned());
+        for _ in 0..MAX_LINKS {
+            let Some((target, link, rest)) = first_link(root, &inner)? else {
+                return Ok((root, inner));
+            };
+            inner = if target.is_absolute() {
+                let within = |root: &'a Arc<Root>| Some((root, root.relative(&target)?.to_owned()));
+                let (to, within) = self.roots.iter().find_map(within).ok_or(Errno::XDEV)?;
+                root = to;
+                joined(&within, &rest)
+            } else {
+                joined(&link.parent().unwrap_or(Path::new("")).join(target), &rest)
+            };
+        }
+        Err(Errno::LOOP)
+    }
+
+    /// The name and the directory of something already opened.
+    fn place_of(&self, target: &OwnedFd, real: &Path) -> Result<Place, Errno> {
+        let within = |root: &Root| real.strip_prefix(root.real().ok()?).ok().map(Path::to_owned);
+        let (root, inner) =
+            self.roots.iter().find_map(|root| Some((root, within(root)?))).ok_or(Errno::XDEV)?;
+        let place = self.entry_in(root, &inner)?;
+        let opened = fstat(target)?;
+        let is_same = |found: &Stat| (found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino);
+        if place.found.as_ref().is_some_and(is_same) { Ok(place) } else { Err(Errno::AGAIN) }
+    }
+
+    fn entry_in(&self, root: &Root, inner: &Path) -> Result<Place, Errno> {
+        let Some(Component::Normal(name)) = inner.components().next_back() else {
+            return Err(Errno::ISDIR);
+        };
+        let parent = inner.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let flags = READ | OFlags::DIRECTORY;
+        let (directory, at) = self.open_in(root, parent.unwrap_or(Path::new(".")), flags)?;
+        let found = match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Some(stat),
+            Err(Errno::NOENT) => None,
+            Err(errno) => return Err(errno),
+        };
+        let real = at.join(name);
+        if self.hides(&real) {
             return Err(Errno::ACCESS);
         }
-        Ok(Opened { file: File::from(file), inner, deny: self.deny.clone() })
+        Ok(Place { directory: File::from(directory), name: name.to_owned(), real, found })
+    }
+
+    /// By the path as it was given; where that leads is asked when it is open.
+    fn is_denied(&self, root: &Root, inner: &Path) -> bool {
+        let is_match = |path| self.bounds.deny.is_match(path);
+        self.has_denied()
+            && (inner.ancestors().any(is_match)
+                || root.real().is_ok_and(|at| self.hides(&at.join(inner))))
     }
 }
 
-impl Root {
-    fn relative<'a>(&self, path: &'a Path) -> Option<&'a Path> {
-        if path.is_relative() {
-            return Some(path);
-        }
-        let inner = self.prefixes.iter().find_map(|prefix| path.strip_prefix(prefix).ok())?;
-        Some(if inner.as_os_str().is_empty() { Path::new(".") } else { inner })
-    }
-
-    /// Where the opened file lies whatever links led to it, for `--deny`.
-    fn real(&self, file: &OwnedFd) -> Result<PathBuf, Errno> {
-        let inner = real_path(file)?;
-        inner
-            .strip_prefix(real_path(&self.descriptor)?)
-            .map(Path::to_owned)
-            .map_err(|_| Errno::XDEV)
-    }
-}
-
-fn real_path(file: &OwnedFd) -> Result<PathBuf, Errno> {
-    use std::os::unix::ffi::OsStringExt;
-    let target = readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new())?;
-    Ok(PathBuf::from(std::ffi::OsString::from_vec(target.into_bytes())))
-}
-
-fn open_root(dir: &Path) -> std::io::Result<Root> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let descriptor = rustix::fs::open(dir, flags, Mode::empty())?;
-    let prefixes = [std::path::absolute(dir)?, dir.canonicalize()?];
-    Ok(Root { descriptor, prefixes })
-}
-
-/// Opening a FIFO without a writer, or some devices, would block without `NONBLOCK`.
-fn open_beneath(root: &Root, inner: &Path) -> Result<OwnedFd, Errno> {
-    const MAX_TRIES: u32 = 16;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    for _ in 1..MAX_TRIES {
-        match openat2(&root.descriptor, inner, flags, Mode::empty(), resolve) {
-            // Something was renamed while the kernel walked a `..`.
-            Err(Errno::AGAIN) => {}
-            opened => return opened,
+/// The first link on the way: where it points, where it is, and what comes after it.
+fn first_link(root: &Root, inner: &Path) -> Result<Option<(PathBuf, PathBuf, PathBuf)>, Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut components = inner.components();
+    let mut link = PathBuf::new();
+    while let Some(component) = components.next() {
+        link.push(component);
+        let opened = beneath(root, &link, flags)?;
+        if kind(&opened)? == FileType::Symlink {
+            let target = link_target(&opened)?;
+            return Ok(Some((target, link, components.as_path().to_owned())));
         }
     }
-    Err(Errno::AGAIN)
+    Ok(None)
 }
 
-fn kind(file: impl AsFd) -> Result<FileType, Errno> {
+/// Without the slash that joining nothing would add.
+fn joined(path: &Path, rest: &Path) -> PathBuf {
+    if rest.as_os_str().is_empty() { path.to_owned() } else { path.join(rest) }
+}
+
+pub(super) fn kind(file: impl AsFd) -> Result<FileType, Errno> {
     Ok(FileType::from_raw_mode(fstat(file)?.st_mode))
-}
-
-fn is_denied(deny: &GlobSet, inner: &Path) -> bool {
-    !deny.is_empty() && inner.ancestors().any(|path| deny.is_match(path))
 }
 
 fn globs(texts: &[String]) -> Result<GlobSet, Error> {
     let mut set = GlobSetBuilder::new();
     for text in texts {
-        let wrong = |error: globset::Error| Error::Glob {
+        let wrong = |error: globset::Error| Error::Deny {
             glob: text.clone(),
             reason: error.kind().to_string(),
         };
         let anywhere = if text.contains('/') { text.clone() } else { format!("**/{text}") };
         set.add(GlobBuilder::new(&anywhere).literal_separator(true).build().map_err(wrong)?);
     }
-    set.build().map_err(|error| Error::Glob {
+    set.build().map_err(|error| Error::Deny {
         glob: texts.join(" --deny "),
         reason: error.kind().to_string(),
     })
-}
-
-pub(super) fn explain(errno: Errno, path: &str) -> Error {
-    let path = path.to_owned();
-    match errno {
-        Errno::XDEV | Errno::LOOP => Error::Outside { path },
-        Errno::NXIO | Errno::NODEV => Error::NotAFile { path },
-        Errno::ACCESS | Errno::PERM => Error::Denied { path },
-        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL => {
-            Error::NotFound { path }
-        }
-        other => Error::Read { path, cause: other.into() },
-    }
 }

@@ -1,44 +1,133 @@
 //! Reads lines of a text file within a budget, so that no file can flood the answer.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 
-use super::Error;
+use super::charset::Charset;
+use super::error::Error;
+use super::etag;
 
-/// Which lines; numbers count from 1.
+/// A file in another encoding than UTF-8 is decoded whole, so not if it is longer.
+const MAX_DECODED_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Which lines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Lines {
-    From { first: u64, count: u64 },
+    /// `first` counts from 1, beginning at `start_byte` of the text.
+    From {
+        start_byte: u64,
+        first: u64,
+        count: u64,
+    },
     Last(u64),
+}
+
+pub(crate) struct ReadText {
+    pub(crate) path: String,
+    pub(crate) lines: Lines,
+    /// Of the answer, in UTF-8.
+    pub(crate) max_bytes: usize,
+    /// For a file that is neither UTF-8 nor has a byte order mark.
+    pub(crate) encoding: Option<String>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) text: String,
-    /// There was more in the lines asked for than the budget allowed.
-    pub(crate) is_cut: bool,
+    pub(crate) cut: Option<Cut>,
+    /// Of the whole file.
+    pub(crate) size_bytes: u64,
+    pub(crate) etag: String,
+    pub(crate) encoding: String,
 }
 
-pub(super) fn read(file: File, path: &str, lines: Lines, max_bytes: usize) -> Result<Text, Error> {
-    let failed = |cause| Error::Read { path: path.to_owned(), cause };
-    let (bytes, is_cut) = match lines {
-        Lines::From { first, count } => from(file, first, count, max_bytes),
-        Lines::Last(count) => last(file, count, max_bytes),
+/// There was more in the lines asked for than the budget allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// The rest begins at this byte of the text.
+    End {
+        next_byte: u64,
+    },
+    Start,
+}
+
+pub(super) fn read(file: File, request: &ReadText) -> Result<Text, Error> {
+    let failed = |cause| Error::Read { path: request.path.clone(), cause };
+    // Before the contents, so that a change meanwhile leaves the older etag.
+    let etag = etag::of_file(&file).map_err(failed)?;
+    let size_bytes = file.metadata().map_err(failed)?.len();
+    let charset = charset(&file, request)?;
+    let (text, cut) = if charset.is_utf_8() {
+        let bom = charset.bom().len() as u64;
+        select(file, bom, size_bytes, request)
+    } else {
+        let text = decoded(file, charset, request)?;
+        let size_bytes = text.len() as u64;
+        select(Cursor::new(text), 0, size_bytes, request)
     }
     .map_err(failed)?;
-    let bytes = whole_characters(bytes, is_cut, lines);
-    match String::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Ok(Text { text, is_cut }),
-        _ => Err(Error::NotText { path: path.to_owned() }),
+    match String::from_utf8(text) {
+        Ok(text) if !text.contains('\0') => {
+            Ok(Text { text, cut, size_bytes, etag, encoding: charset.describe() })
+        }
+        _ => Err(Error::NotText { path: request.path.clone() }),
     }
 }
 
-fn from(file: File, first: u64, count: u64, max_bytes: usize) -> std::io::Result<(Vec<u8>, bool)> {
-    let mut reader = BufReader::with_capacity(64 * 1024, file);
+fn charset(file: &File, request: &ReadText) -> Result<Charset, Error> {
+    let named = request.encoding.as_deref().map(Charset::named).transpose()?;
+    let mut start = [0; 3];
+    let length = file
+        .read_at(&mut start, 0)
+        .map_err(|cause| Error::Read { path: request.path.clone(), cause })?;
+    let start = start.get(..length).unwrap_or_default();
+    Ok(Charset::of(start, Some(named.unwrap_or(Charset::UTF_8))))
+}
+
+fn decoded(file: File, charset: Charset, request: &ReadText) -> Result<String, Error> {
+    let path = || request.path.clone();
+    let mut bytes = Vec::new();
+    file.take(MAX_DECODED_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|cause| Error::Read { path: path(), cause })?;
+    if bytes.len() as u64 > MAX_DECODED_BYTES {
+        return Err(Error::TooLarge { path: path(), max_bytes: MAX_DECODED_BYTES });
+    }
+    charset.decode(&bytes).ok_or_else(|| Error::NotText { path: path() })
+}
+
+/// `start` is where the text begins in `source`.
+fn select(
+    source: impl Read + Seek,
+    start: u64,
+    size_bytes: u64,
+    request: &ReadText,
+) -> io::Result<(Vec<u8>, Option<Cut>)> {
+    match request.lines {
+        Lines::From { start_byte, first, count } => {
+            from(source, start.max(start_byte), first, count, request.max_bytes)
+        }
+        Lines::Last(count) => last(source, start, size_bytes, count, request.max_bytes),
+    }
+}
+
+fn from(
+    mut source: impl Read + Seek,
+    start: u64,
+    first: u64,
+    count: u64,
+    max_bytes: usize,
+) -> io::Result<(Vec<u8>, Option<Cut>)> {
+    source.seek(SeekFrom::Start(start))?;
+    let mut reader = BufReader::with_capacity(64 * 1024, source);
+    let mut position = start;
     for _ in 1..first {
-        if reader.skip_until(b'\n')? == 0 {
+        let skipped = reader.skip_until(b'\n')?;
+        if skipped == 0 {
             break;
         }
+        position += skipped as u64;
     }
     let mut taken = Vec::new();
     for _ in 0..count {
@@ -48,48 +137,57 @@ fn from(file: File, first: u64, count: u64, max_bytes: usize) -> std::io::Result
             break;
         }
         if taken.len() > max_bytes {
-            taken.truncate(max_bytes);
-            return Ok((taken, true));
+            taken.truncate(end_of_part(&taken, max_bytes));
+            let next_byte = position + taken.len() as u64;
+            return Ok((taken, Some(Cut::End { next_byte })));
         }
     }
-    Ok((taken, false))
+    Ok((taken, None))
 }
 
-/// Reads backwards in blocks, so the cost is that of the answer, not of the file.
-fn last(mut file: File, count: u64, max_bytes: usize) -> std::io::Result<(Vec<u8>, bool)> {
-    let size = file.metadata()?.len();
-    let window = size.min(max_bytes as u64);
-    let start = size - window;
-    file.seek(SeekFrom::Start(start))?;
+/// At the end of a line if there is one, else between two characters.
+fn end_of_part(bytes: &[u8], max_bytes: usize) -> usize {
+    let part = bytes.get(..max_bytes).unwrap_or(bytes);
+    if let Some(at) = memchr::memrchr(b'\n', part) {
+        return at + 1;
+    }
+    match std::str::from_utf8(part) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => part.len(),
+    }
+}
+
+/// Reads only the end, so the cost is that of the answer, not of the file.
+fn last(
+    mut source: impl Read + Seek,
+    start: u64,
+    size_bytes: u64,
+    count: u64,
+    max_bytes: usize,
+) -> io::Result<(Vec<u8>, Option<Cut>)> {
+    let window = size_bytes.saturating_sub(start).min(max_bytes as u64);
+    let window_start = size_bytes.saturating_sub(window);
+    source.seek(SeekFrom::Start(window_start))?;
     let mut bytes = Vec::new();
-    file.take(window).read_to_end(&mut bytes)?;
+    source.take(window).read_to_end(&mut bytes)?;
     let body = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-    let mut breaks = body.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
     let nth = usize::try_from(count).unwrap_or(usize::MAX).saturating_sub(1);
-    match breaks.nth(nth) {
-        Some((index, _)) => Ok((bytes.split_off(index + 1), false)),
-        None => Ok((bytes, start > 0)),
+    match memchr::memrchr_iter(b'\n', body).nth(nth) {
+        Some(index) => Ok((bytes.split_off(index + 1), None)),
+        None if window_start > start => {
+            bytes.drain(..start_of_part(&bytes));
+            Ok((bytes, Some(Cut::Start)))
+        }
+        None => Ok((bytes, None)),
     }
 }
 
-/// A cut may fall inside a character; the part of it is left out.
-fn whole_characters(mut bytes: Vec<u8>, is_cut: bool, lines: Lines) -> Vec<u8> {
-    if !is_cut {
-        return bytes;
+/// At the start of a line if there is one, else between two characters.
+fn start_of_part(bytes: &[u8]) -> usize {
+    let body = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    if let Some(at) = memchr::memchr(b'\n', body) {
+        return at + 1;
     }
-    match lines {
-        Lines::From { .. } => {
-            if let Err(error) = std::str::from_utf8(&bytes)
-                && error.error_len().is_none()
-            {
-                bytes.truncate(error.valid_up_to());
-            }
-        }
-        Lines::Last(_) => {
-            let is_inside = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
-            let torn = bytes.iter().take(3).take_while(is_inside).count();
-            bytes.drain(..torn);
-        }
-    }
-    bytes
+    let is_inside = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
+    bytes.iter().take(3).take_while(is_inside).count()
 }

@@ -1,9 +1,12 @@
-//! Two lower bounds for a stdio server, to tell "slow" from "as fast as the machine allows".
+//! Lower bounds for a server, to tell "slow" from "as fast as the machine allows".
+//!
+//! `http`: hyper by itself, see `http.rs`.
 //!
 //! `blocking`: standard blocking reads and writes. `inline`: a current-thread runtime on
 //! non-blocking pipes, each request a boxed future polled once on the spot. Both parse the request
 //! and serialise the reply honestly (`answer.rs`); neither knows revisions, limits or cancellation.
 mod answer;
+mod http;
 
 use std::future::Future;
 use std::io::{BufRead, BufReader, Result, Write};
@@ -20,11 +23,12 @@ const KEEP_BUFFER_BYTES: usize = 1024 * 1024;
 fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("blocking") => blocking(),
+        Some("http") => http::serve(),
         Some("inline") => tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .build()?
             .block_on(inline()),
-        _ => Err(std::io::Error::other("usage: bench-floor blocking|inline")),
+        _ => Err(std::io::Error::other("usage: bench-floor blocking|inline|http")),
     }
 }
 

@@ -3,11 +3,14 @@
 
 use crate::catalog;
 use crate::server::{Answer, CLIENT_KEY, Fault, Server, fault};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The one question of a call goes under this key.
 const KEY: &str = "question";
+
+/// More open questions than a server would keep that keeps them.
+const KEPT: u64 = 200;
 
 /// A call that waits for the client.
 pub(crate) struct Pending {
@@ -20,6 +23,9 @@ pub(crate) struct Pending {
 pub(crate) enum Tool {
     Confirm,
     Consult,
+    /// Both of them at once.
+    Confer,
+    Visit,
 }
 
 impl Tool {
@@ -27,14 +33,33 @@ impl Tool {
         match name {
             "confirm" => Some(Tool::Confirm),
             "consult" => Some(Tool::Consult),
+            "confer" => Some(Tool::Confer),
+            "visit" => Some(Tool::Visit),
             _ => None,
         }
     }
 
-    fn capability(self) -> &'static str {
+    fn capability(self) -> Value {
         match self {
-            Tool::Confirm => "elicitation",
-            Tool::Consult => "sampling",
+            Tool::Visit => json!({"elicitation": {"url": {}}}),
+            Tool::Consult => json!({"sampling": {}}),
+            Tool::Confirm | Tool::Confer => json!({"elicitation": {}}),
+        }
+    }
+
+    fn is_declared(self, capabilities: &Value) -> bool {
+        match self {
+            Tool::Visit => capabilities["elicitation"].get("url").is_some(),
+            Tool::Consult => capabilities.get("sampling").is_some(),
+            Tool::Confirm | Tool::Confer => capabilities.get("elicitation").is_some(),
+        }
+    }
+
+    /// What it asks, by key.
+    fn parts(self) -> Vec<(&'static str, Tool)> {
+        match self {
+            Tool::Confer => vec![("sure", Tool::Confirm), ("what", Tool::Consult)],
+            one => vec![(KEY, one)],
         }
     }
 }
@@ -51,50 +76,81 @@ impl Server {
         if !params["arguments"]["number"].is_u64() {
             return Some(Ok(catalog::tool_error("`number` must be a whole number")));
         }
+        self.questions += 1;
         if modern {
             return self.ask_by_result(tool, params);
         }
         let session = self.session.as_ref()?;
-        let exists = tool == Tool::Consult || session.version.as_str() >= "2025-06-18";
-        let declared = session.client.get(tool.capability()).is_some();
+        let exists = match tool {
+            Tool::Consult => true,
+            Tool::Confirm => session.version.as_str() >= "2025-06-18",
+            Tool::Visit => session.version.as_str() >= "2025-11-25",
+            Tool::Confer => false,
+        };
+        let declared = tool.is_declared(&session.client);
         if !exists || !declared && !self.defect.is("asks-strangers") {
             return Some(Ok(catalog::tool_error("this client cannot be asked")));
         }
-        self.questions += 1;
         let question = json!(format!("ask-{}", self.questions));
         let mut request = self.question(tool);
         request["jsonrpc"] = json!("2.0");
         request["id"] = question.clone();
+        if tool == Tool::Visit {
+            request["params"]["elicitationId"] = question.clone();
+        }
         self.defect.print(&request);
+        if tool == Tool::Visit && self.defect.is("completes-strangers") {
+            let params = json!({"elicitationId": "a-stranger"});
+            self.notify("notifications/elicitation/complete", params, false);
+        }
         self.pending.push(Pending { call: id.clone(), question, tool });
         None
     }
 
     fn ask_by_result(&self, tool: Tool, params: &Value) -> Option<Answer> {
-        let capability = tool.capability();
-        let declared = params["_meta"][CLIENT_KEY].get(capability).is_some();
+        let declared = tool.is_declared(&params["_meta"][CLIENT_KEY]);
         if !declared && !self.defect.is("asks-strangers") {
-            let data = json!({"requiredCapabilities": {capability: {}}});
+            let data = json!({"requiredCapabilities": tool.capability()});
             return Some(Err(Fault { code: -32021, data: Some(data) }));
         }
-        let state = json!(self.state(params));
+        if self.defect.is("keeps-questions") && self.questions > KEPT {
+            return Some(Err(fault(-32603)));
+        }
+        let responses = params.get("inputResponses");
         let given = params.get("requestState");
-        if given.is_some_and(|given| *given != state) && !self.defect.is("trusts-states") {
+        let opened = given.map(|given| self.opened(params, given));
+        let mut known = match opened {
+            Some(Some(known)) => known,
+            Some(None) if !self.defect.is("trusts-states") => return Some(Err(fault(-32602))),
+            None if responses.is_some() && self.defect.is("needs-states") => {
+                return Some(Err(fault(-32602)));
+            }
+            _ => json!({}),
+        };
+        for (key, _) in tool.parts() {
+            if let Some(response) = responses.and_then(|responses| responses.get(key)) {
+                known[key] = response.clone();
+            }
+        }
+        let open = tool.parts().into_iter().filter(|(key, _)| known.get(key).is_none());
+        let open: Vec<_> = open.collect();
+        if open.is_empty() {
+            return self.judge_all(tool, &known).map(Ok);
+        }
+        if given.is_some() && self.defect.is("never-asks-again") {
             return Some(Err(fault(-32602)));
         }
-        match params["inputResponses"].get(KEY) {
-            Some(response) => self.judge(tool, response).map(Ok),
-            None if given.is_some() && self.defect.is("never-asks-again") => {
-                Some(Err(fault(-32602)))
-            }
-            None => Some(Ok(self.input_required(tool, state))),
+        if self.defect.is("forgets-answers") {
+            known = json!({});
         }
+        Some(Ok(self.input_required(&open, self.state(params, &known))))
     }
 
-    fn input_required(&self, tool: Tool, state: Value) -> Value {
+    fn input_required(&self, open: &[(&str, Tool)], state: String) -> Value {
+        let requests = open.iter().map(|(key, tool)| ((*key).to_owned(), self.question(*tool)));
         let mut result = json!({
             "resultType": "input_required",
-            "inputRequests": {KEY: self.question(tool)},
+            "inputRequests": requests.collect::<Map<_, _>>(),
             "requestState": state,
         });
         if self.defect.is("asks-the-unknown") {
@@ -109,28 +165,54 @@ impl Server {
         result
     }
 
-    /// What a retry must repeat unchanged.
-    fn state(&self, params: &Value) -> String {
+    /// What a retry must repeat unchanged: what is known, and a digest of what it belongs to.
+    fn state(&self, params: &Value, known: &Value) -> String {
         let mut hasher = DefaultHasher::new();
         if !self.defect.is("unbound-states") {
             params["name"].to_string().hash(&mut hasher);
             params["arguments"].to_string().hash(&mut hasher);
         }
-        format!("{:016x}", hasher.finish())
+        if self.defect.is("states-of-one-process") {
+            std::process::id().hash(&mut hasher);
+        }
+        let known = known.to_string();
+        known.hash(&mut hasher);
+        let hex: String = known.bytes().map(|byte| format!("{byte:02x}")).collect();
+        format!("{:016x}{hex}", hasher.finish())
+    }
+
+    /// What a state says is known, if it is the one we would have made.
+    fn opened(&self, params: &Value, state: &Value) -> Option<Value> {
+        let hex = state.as_str()?.get(16..)?.as_bytes().chunks(2);
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let known = serde_json::from_slice(&hex.map(byte).collect::<Option<Vec<u8>>>()?).ok()?;
+        (*state == self.state(params, &known)).then_some(known)
     }
 
     fn question(&self, tool: Tool) -> Value {
         if tool == Tool::Consult {
             let content = json!({"type": "text", "text": "What is it?"});
             let messages = json!([{"role": "user", "content": content}]);
-            let params = json!({"messages": messages, "maxTokens": 100});
+            let mut params = json!({"messages": messages, "maxTokens": 100});
+            if self.defect.is("offers-tools") {
+                let schema = json!({"type": "object"});
+                params["tools"] = json!([{"name": "calculate", "inputSchema": schema}]);
+            }
             return json!({"method": "sampling/createMessage", "params": params});
+        }
+        if tool == Tool::Visit {
+            let url = if self.defect.is("bad-url") { "sign in" } else { "https://example.com/" };
+            let params = json!({"mode": "url", "message": "Sign in.", "url": url});
+            return json!({"method": "elicitation/create", "params": params});
         }
         let field = match self.defect.is("nested-form") {
             true => json!({"type": "object", "properties": {}}),
             false => json!({"type": "boolean"}),
         };
-        let schema = json!({"type": "object", "properties": {"sure": field}});
+        let mut schema = json!({"type": "object", "properties": {"sure": field}});
+        if self.defect.is("asks-for-secrets") {
+            schema["properties"]["password"] = json!({"type": "string"});
+        }
         let mut params = json!({"message": "Are you sure?", "requestedSchema": schema});
         if self.defect.is("asks-by-url") {
             params["mode"] = json!("url");
@@ -161,6 +243,19 @@ impl Server {
         }
     }
 
+    /// The answers to all parts of a question, one after the other; the first that fails counts.
+    fn judge_all(&self, tool: Tool, known: &Value) -> Option<Value> {
+        let mut texts = Vec::new();
+        for (key, part) in tool.parts() {
+            let result = self.judge(part, &known[key])?;
+            if result["isError"] == true {
+                return Some(result);
+            }
+            texts.push(result["content"][0]["text"].as_str().unwrap_or_default().to_owned());
+        }
+        Some(json!({"content": [{"type": "text", "text": texts.join(", ")}]}))
+    }
+
     fn judge(&self, tool: Tool, response: &Value) -> Option<Value> {
         let text = match tool {
             Tool::Confirm => {
@@ -168,6 +263,8 @@ impl Server {
                 sure.filter(|_| response["action"] == "accept").map(|sure| format!("sure: {sure}"))
             }
             Tool::Consult => response["content"]["text"].as_str().map(str::to_owned),
+            Tool::Visit => (response["action"] == "accept").then(|| "visited".to_owned()),
+            Tool::Confer => None,
         };
         let text = if self.defect.is("ignores-answers") { Some("done".to_owned()) } else { text };
         match text {

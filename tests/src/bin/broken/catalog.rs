@@ -3,6 +3,9 @@
 use serde_json::{Value, json};
 
 pub(crate) const COUNTER: &str = "memory:counter";
+/// The header that repeats an argument of `add`.
+pub(crate) const UNIT_HEADER: &str = "mcp-param-unit";
+
 /// Every capability, in the form all revisions share.
 pub(crate) fn capabilities() -> Value {
     json!({
@@ -16,12 +19,13 @@ pub(crate) fn capabilities() -> Value {
 
 pub(crate) fn tools() -> Value {
     let number = json!({"type": "number"});
+    let unit = json!({"type": "string", "x-mcp-header": "Unit"});
     let steps = json!({"type": "integer", "minimum": 1, "maximum": 3600});
     json!([
         {
             "name": "add",
             "description": "Adds two numbers.",
-            "inputSchema": object(json!({"a": number, "b": number}), &["a", "b"]),
+            "inputSchema": object(json!({"a": number, "b": number, "unit": unit}), &["a", "b"]),
             "outputSchema": object(json!({"sum": number}), &["sum"]),
         },
         {
@@ -43,6 +47,16 @@ pub(crate) fn tools() -> Value {
         {
             "name": "consult",
             "description": "Asks the model.",
+            "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
+        },
+        {
+            "name": "confer",
+            "description": "Asks the user and the model.",
+            "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
+        },
+        {
+            "name": "visit",
+            "description": "Asks the user to open a page.",
             "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
         },
     ])

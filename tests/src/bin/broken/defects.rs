@@ -3,12 +3,19 @@
 //! A new defect is a name here and a row in `tests/engine/defects.rs`.
 
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Once;
+use std::sync::mpsc::Sender;
 
 /// For defects that show only once in the life of the process.
 static ONCE: Once = Once::new();
+
+thread_local! {
+    /// Where this thread's server speaks; without one, to stdout.
+    static SINK: RefCell<Option<Sender<Vec<u8>>>> = const { RefCell::new(None) };
+}
 
 /// The defect this process has; the empty name is none.
 #[derive(Clone, Copy)]
@@ -162,18 +169,17 @@ impl Defect {
                 let result = json!({"contents": [], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"});
                 *message = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
             }
-            "bad-schema" if answers("tools/list") => {
-                message["result"]["tools"][0]["inputSchema"]["type"] = json!("objekt");
-            }
-            "lists-vary" if answers("tools/list") => {
-                message["result"]["tools"][0]["description"] =
-                    json!(std::process::id().to_string());
-            }
             "wrong-output" if answers("tools/call") => {
                 let sum = &mut message["result"]["structuredContent"]["sum"];
                 if sum.is_number() {
                     *sum = json!("many");
                 }
+            }
+            "asks-in-lists" if *modern && answers("prompts/list") => {
+                message["result"] = json!({"resultType": "input_required", "requestState": "x"});
+            }
+            "bare-32042" if *method == "tools/call" && message.get("error").is_some() => {
+                message["error"]["code"] = json!(-32042);
             }
             "wrong-code" if *method == "no/such" => message["error"]["code"] = json!(-32603),
             "untagged-updates" if *modern && *method == "notifications/resources/updated" => {
@@ -182,6 +188,20 @@ impl Defect {
             "stuck-progress" if *method == "notifications/progress" => {
                 message["params"]["progress"] = json!(1);
             }
+            _ if answers("tools/list") => {
+                self.spoil_tool(&mut message["result"]["tools"][0]);
+            }
+            _ => {}
+        }
+    }
+
+    fn spoil_tool(self, tool: &mut Value) {
+        match self.0 {
+            "repeats-numbers" => {
+                tool["inputSchema"]["properties"]["a"]["x-mcp-header"] = json!("A")
+            }
+            "bad-schema" => tool["inputSchema"]["type"] = json!("objekt"),
+            "lists-vary" => tool["description"] = json!(std::process::id().to_string()),
             _ => {}
         }
     }
@@ -190,7 +210,18 @@ impl Defect {
         self.0 == name
     }
 
-    fn write(self, bytes: &[u8]) {
+    /// From now on what this thread writes goes there.
+    pub(crate) fn speak_into(sink: Sender<Vec<u8>>) {
+        SINK.set(Some(sink));
+    }
+
+    pub(crate) fn write(self, bytes: &[u8]) {
+        let sink = SINK.with_borrow(Option::clone);
+        if let Some(sink) = sink {
+            // Who has gone needs no answer.
+            let _ = sink.send(bytes.to_vec());
+            return;
+        }
         // A client that has gone needs no answer.
         let mut stdout = io::stdout().lock();
         let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());

@@ -1,11 +1,13 @@
 //! A small server that is correct in every revision, except for the one defect it is told to have.
 //!
 //! It exists to prove the engine: without a defect every check must be green, and with one exactly
-//! the checks that are about it must turn red. `broken NAME` starts it with the defect NAME.
+//! the checks that are about it must turn red. `broken NAME` starts it with the defect NAME on its
+//! pipes, `broken --http NAME` over HTTP.
 //!
 //! Reading order: this file feeds lines and timers to `server.rs`, which answers; `work.rs` holds
 //! the methods every revision has, `ask.rs` the tools that ask, `catalog.rs` what is served; `defects.rs` spoils what goes in
-//! and out.
+//! and out. Over HTTP `front.rs` takes requests
+//! and serves the newest revision, `sessions.rs` the others; `http1.rs` reads, `gate.rs` judges, `streams.rs` sorts what the server says into their responses.
 
 #![expect(
     clippy::indexing_slicing,
@@ -17,6 +19,11 @@ mod work;
 mod ask;
 mod catalog;
 mod defects;
+mod front;
+mod sessions;
+mod http1;
+mod gate;
+mod streams;
 
 use defects::{Defect, Spoiled};
 use server::Server;
@@ -31,17 +38,27 @@ const LINE_BYTES: u64 = 8 * 1024 * 1024;
 const QUEUED_LINES: usize = 64;
 
 /// One line of input, or why there is none.
-enum Input {
+pub(crate) enum Input {
     Line(Vec<u8>),
     TooLong,
 }
 
 fn main() -> ExitCode {
-    let defect = Defect::named(std::env::args().nth(1).as_deref().unwrap_or_default());
+    let mut arguments = std::env::args().skip(1).peekable();
+    let over_http = arguments.next_if_eq("--http").is_some();
+    let defect = Defect::named(&arguments.next().unwrap_or_default());
+    if over_http {
+        return front::serve(defect);
+    }
     let (sender, lines) = mpsc::sync_channel(QUEUED_LINES);
     thread::spawn(move || read_lines(&sender));
+    run(defect, &lines)
+}
+
+/// Serves line after line to the end of input.
+pub(crate) fn run(defect: Defect, lines: &Receiver<Input>) -> ExitCode {
     let mut server = Server::new(defect);
-    while let Some(input) = next_input(&lines, &mut server) {
+    while let Some(input) = next_input(lines, &mut server) {
         match input {
             Input::TooLong => server.refuse_line(),
             Input::Line(line) => match defect.spoil_input(line) {

@@ -10,7 +10,7 @@ const MODERN: &str = "2026-07-28";
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const CLIENT_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 pub(crate) const LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 pub(crate) const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
@@ -133,7 +133,11 @@ impl Server {
     fn notice(&mut self, method: &str, params: &Value) {
         if method == "notifications/cancelled" && self.defect.heeds_cancel() {
             let id = &params["requestId"];
+            let running = self.jobs.len();
             self.jobs.retain(|job| job.id != *id);
+            if self.jobs.len() < running {
+                self.changed();
+            }
             self.listens.retain(|(open, _)| open != id);
             self.cancel_question(id);
         }

@@ -49,6 +49,11 @@ impl Server {
             "resources/templates/list" => Ok(json!({"resourceTemplates": catalog::templates()})),
             "prompts/list" => Ok(json!({"prompts": catalog::prompts()})),
             "resources/read" => self.read(params, modern),
+            "prompts/get"
+                if params.get("requestState").is_some() && !self.defect.is("states-anywhere") =>
+            {
+                Err(fault(-32602))
+            }
             "prompts/get" => prompt(params),
             "completion/complete" => complete(params),
             "tools/call" => return self.call(id, params, modern),
@@ -146,7 +151,7 @@ impl Server {
     }
 
     /// The counter has changed: tells the session and every stream that asked.
-    fn changed(&mut self) {
+    pub(crate) fn changed(&mut self) {
         let uri = catalog::COUNTER;
         let method = "notifications/resources/updated";
         let wanted = |session: &Session| session.subscribed.iter().any(|known| known == uri);

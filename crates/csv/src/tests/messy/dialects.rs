@@ -67,7 +67,7 @@ pub(super) const CASES: &[Case] = &[
         &[
             ("/rows", "2"),
             ("/dialect/line_ends", r#"{"cr": 2}"#),
-            ("/quality/blank_lines", "1"),
+            ("/oddities/blank_lines", "1"),
             ("/columns/1/max/line", "4"),
         ],
     ),
@@ -176,7 +176,7 @@ pub(super) const CASES: &[Case] = &[
     (
         "the header decides between delimiters",
         b"a;b\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n1,5;2\n3,1\n3,1\n",
-        &[("/dialect/delimiter", r#"";""#), ("/quality/short_rows/count", "2")],
+        &[("/dialect/delimiter", r#"";""#), ("/oddities/short_rows/count", "2")],
     ),
     (
         "pipes",

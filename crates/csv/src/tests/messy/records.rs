@@ -11,7 +11,7 @@ pub(super) const CASES: &[Case] = &[
     (
         "doubled quotes are one quote",
         b"\"say \"\"hi\"\"\",b\n1,2\n",
-        &[("/columns/0/name", r#""say \"hi\"""#), ("/quality/stray_quotes", "null")],
+        &[("/columns/0/name", r#""say \"hi\"""#), ("/oddities/stray_quotes", "null")],
     ),
     (
         "stray quote in a bare field",
@@ -20,13 +20,13 @@ pub(super) const CASES: &[Case] = &[
             ("/rows", "2"),
             ("/columns/0/sum/value", "5"),
             ("/columns/1/type", r#""text""#),
-            ("/quality/stray_quotes", r#"{"count": 1, "first_lines": [2]}"#),
+            ("/oddities/stray_quotes", r#"{"count": 1, "first_lines": [2]}"#),
         ],
     ),
     (
         "text after a closing quote",
         b"a,b\n1,\"x\" y\n2,z\n",
-        &[("/rows", "2"), ("/quality/stray_quotes/first_lines", "[2]")],
+        &[("/rows", "2"), ("/oddities/stray_quotes/first_lines", "[2]")],
     ),
     (
         "unterminated quote",
@@ -34,25 +34,25 @@ pub(super) const CASES: &[Case] = &[
         &[
             ("/rows", "1"),
             ("/columns/0/sum/value", "1"),
-            ("/quality/unterminated_quote", r#"{"line": 3}"#),
+            ("/oddities/unterminated_quote", r#"{"line": 3}"#),
         ],
     ),
     (
         "unterminated quote behind a quoted line end",
         b"a,b\n\"x\ny\",\"4\n5,6",
-        &[("/rows", "0"), ("/quality/unterminated_quote", r#"{"line": 3}"#)],
+        &[("/rows", "0"), ("/oddities/unterminated_quote", r#"{"line": 3}"#)],
     ),
     (
         "a closing quote is the last byte",
         b"a,b\n1,\"2\"",
-        &[("/rows", "1"), ("/columns/1/sum/value", "2"), ("/quality", "{}")],
+        &[("/rows", "1"), ("/columns/1/sum/value", "2"), ("/oddities", "{}")],
     ),
     (
         "short row",
         b"a,b,c\n1,2,3\n4,5\n",
         &[
             ("/rows", "2"),
-            ("/quality/short_rows", r#"{"count": 1, "first_lines": [3]}"#),
+            ("/oddities/short_rows", r#"{"count": 1, "first_lines": [3]}"#),
             ("/columns/2/nulls/value", "1"),
             ("/columns/2/sum/value", "3"),
         ],
@@ -61,7 +61,7 @@ pub(super) const CASES: &[Case] = &[
         "long row",
         b"a,b,c\n1,2,3\n4,5,6,7\n",
         &[
-            ("/quality/long_rows", r#"{"count": 1, "first_lines": [3]}"#),
+            ("/oddities/long_rows", r#"{"count": 1, "first_lines": [3]}"#),
             ("/columns/2/sum/value", "9"),
             ("/columns/3", "null"),
         ],
@@ -71,7 +71,7 @@ pub(super) const CASES: &[Case] = &[
         b"\na,b\n\n1,2\n\r\n\n3,4\n\n",
         &[
             ("/rows", "2"),
-            ("/quality/blank_lines", "5"),
+            ("/oddities/blank_lines", "5"),
             ("/columns/0/max/line", "7"),
             ("/dialect/line_ends", r#"{"lf": 3}"#),
         ],
@@ -81,10 +81,10 @@ pub(super) const CASES: &[Case] = &[
         b"a\n1\n\n2\n",
         &[
             ("/rows", "2"),
-            ("/quality/blank_lines", "1"),
+            ("/oddities/blank_lines", "1"),
             (
                 "/assumptions/0",
-                r#""blank lines were skipped, though in a file of one column they may be nulls""#,
+                r#""1 blank lines were skipped, though in a file of one column they may be nulls""#,
             ),
         ],
     ),

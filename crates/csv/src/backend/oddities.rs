@@ -1,0 +1,107 @@
+//! What is irregular in a file, counted while it is read, and the sentences that say so.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Absent where there is nothing to tell.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub(crate) struct Oddities {
+    /// Rows with fewer fields than the header; the missing cells count as nulls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Rows", default)]
+    pub(crate) short_rows: Option<Rows>,
+    /// Rows with more fields than the header; the fields beyond it were not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Rows", default)]
+    pub(crate) long_rows: Option<Rows>,
+    /// Rows with a quote inside an unquoted field, or text after a closing quote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Rows", default)]
+    pub(crate) stray_quotes: Option<Rows>,
+    /// Rows that repeat an earlier row, every field of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Rows", default)]
+    pub(crate) duplicate_rows: Option<Rows>,
+    /// Empty lines between records, skipped.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    pub(crate) blank_lines: u64,
+    /// A quote that is never closed: nothing from its record on was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Place", default)]
+    pub(crate) unterminated_quote: Option<Place>,
+    /// The file changed while it was read, so the numbers may mix two states of it.
+    #[serde(skip_serializing_if = "is_false")]
+    #[schemars(default)]
+    pub(crate) changed_while_read: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Rows {
+    pub(crate) count: u64,
+    /// Physical lines of the first five.
+    pub(crate) first_lines: Vec<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Place {
+    /// Physical line, counted from 1.
+    pub(crate) line: u64,
+}
+
+impl Rows {
+    #[inline]
+    pub(super) fn note(rows: &mut Option<Self>, line: impl Fn() -> u64) {
+        const MAX_LINES: usize = 5;
+        let rows = rows.get_or_insert_default();
+        rows.count += 1;
+        if rows.first_lines.len() < MAX_LINES {
+            rows.first_lines.push(line());
+        }
+    }
+
+    fn sentence(&self, what: &str) -> String {
+        let lines: Vec<_> = self.first_lines.iter().map(u64::to_string).collect();
+        let more = if self.count > lines.len() as u64 { ", …" } else { "" };
+        format!("{what}: {} rows, at line {}{more}", self.count, lines.join(", "))
+    }
+}
+
+impl Oddities {
+    /// For answers that do not carry the table itself.
+    pub(super) fn sentences(&self, is_one_column: bool) -> Vec<String> {
+        let rows = [
+            (&self.short_rows, "rows with too few fields, whose missing cells count as nulls"),
+            (
+                &self.long_rows,
+                "rows with more fields than the header, whose further fields were not read",
+            ),
+            (&self.stray_quotes, "rows with quotes in odd places, read literally"),
+        ];
+        let noted = rows.into_iter().filter_map(|(rows, what)| Some(rows.as_ref()?.sentence(what)));
+        let mut all: Vec<String> = noted.collect();
+        if is_one_column && self.blank_lines > 0 {
+            all.push(format!(
+                "{} blank lines were skipped, though in a file of one column they may be nulls",
+                self.blank_lines
+            ));
+        }
+        if let Some(Place { line }) = &self.unterminated_quote {
+            all.push(format!("the quote opened at line {line} is never closed: nothing from its record on was counted"));
+        }
+        if self.changed_while_read {
+            all.push("the file changed while it was read, so the numbers may mix two states of it; ask again".into());
+        }
+        all
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde calls")]
+pub(super) fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde calls")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}

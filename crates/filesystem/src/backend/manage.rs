@@ -1,0 +1,205 @@
+//! Makes, moves and copies files and directories, through descriptors of the directories they are
+//! in.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, RenameFlags, Stat, mkdirat, renameat, renameat_with};
+use rustix::io::Errno;
+
+use super::Observer;
+use super::entries::subdirectory;
+use super::error::{Error, explain_write};
+use super::remove::must_hold_nothing_denied;
+use super::replace::Temporary;
+use super::root::Root;
+use super::sandbox::{Place, Sandbox, kind};
+use super::write::no_parent;
+
+pub(crate) struct TwoPaths {
+    pub(crate) source: String,
+    pub(crate) destination: String,
+    /// Replace a file that is there.
+    pub(crate) overwrite: bool,
+}
+
+pub(crate) struct Copied {
+    pub(crate) etag: String,
+    pub(crate) bytes: u64,
+}
+
+/// Makes a directory and those it is in. `false` if it was there.
+pub(super) fn create_directory(sandbox: &Sandbox, path: &str) -> Result<bool, Error> {
+    let partly_there = sandbox.in_each_root(path, |root, inner| {
+        let found = existing_part(sandbox, root, inner)?;
+        if found.missing == inner { Err(Errno::NOENT) } else { Ok(found) }
+    });
+    let found = match partly_there {
+        Err(Error::NotFound { .. }) => sandbox.in_each_root(path, |root, inner| {
+            let found = existing_part(sandbox, root, inner)?;
+            if sandbox.is_writable(&found.real) { Ok(found) } else { Err(Errno::ROFS) }
+        }),
+        other => other,
+    }?;
+    let path = || path.to_owned();
+    let is_there = found.missing.as_os_str().is_empty();
+    match kind(&found.there) {
+        Ok(FileType::Directory) if is_there => return Ok(false),
+        Ok(FileType::Directory) => {}
+        _ if is_there => return Err(Error::Exists { path: path() }),
+        _ => return Err(Error::NotADirectory { path: path() }),
+    }
+    let real = found.real.join(&found.missing);
+    if sandbox.hides(&real) {
+        return Err(Error::Denied { path: path() });
+    }
+    if !sandbox.is_writable(&real) {
+        return Err(Error::ReadOnly { path: path() });
+    }
+    make_below(&found).map_err(|cause| explain_write(cause, &path()))?;
+    Ok(true)
+}
+
+/// How much of a path exists.
+struct Existing {
+    there: OwnedFd,
+    /// Where that is, absolute and without links.
+    real: PathBuf,
+    missing: PathBuf,
+}
+
+fn existing_part(sandbox: &Sandbox, root: &Root, inner: &Path) -> Result<Existing, Errno> {
+    let mut part = inner;
+    loop {
+        let opening = if part.as_os_str().is_empty() { Path::new(".") } else { part };
+        match sandbox.open_in(root, opening, OFlags::PATH | OFlags::CLOEXEC) {
+            Ok((there, real)) => {
+                let missing = inner.strip_prefix(part).map_err(|_| Errno::NOENT)?.to_owned();
+                return Ok(Existing { there, real, missing });
+            }
+            Err(Errno::NOENT | Errno::NOTDIR) => {
+                let last = part.components().next_back();
+                let is_name = matches!(last, Some(Component::Normal(_)));
+                part = part.parent().filter(|_| is_name).ok_or(Errno::NOENT)?;
+            }
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+/// One component at a time, so that none of them can be a link.
+fn make_below(found: &Existing) -> io::Result<()> {
+    let mut directory = subdirectory(&found.there, OsStr::new("."))?;
+    for name in &found.missing {
+        match mkdirat(&directory, name, Mode::from_raw_mode(0o777)) {
+            // Somebody else was quicker; if it is not a directory, opening it fails.
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        directory.sync_all()?;
+        directory = subdirectory(&directory, name)?;
+    }
+    Ok(())
+}
+
+pub(super) fn move_file(sandbox: &Sandbox, request: &TwoPaths) -> Result<(), Error> {
+    let source = sandbox.entry(&request.source)?;
+    let Some(found) = &source.found else {
+        return Err(Error::NotFound { path: request.source.clone() });
+    };
+    if sandbox.holds_root(&source.real) {
+        return Err(Error::Served { path: request.source.clone() });
+    }
+    if is_directory(found) {
+        // Elsewhere, another name on the way could take it out of reach of `--deny`.
+        must_hold_nothing_denied(sandbox, &source, &request.source)?;
+    }
+    let target = sandbox.entry(&request.destination).map_err(no_parent)?;
+    if sandbox.holds_root(&target.real) {
+        return Err(Error::Served { path: request.destination.clone() });
+    }
+    if target.found.is_some() && !request.overwrite {
+        return Err(Error::Exists { path: request.destination.clone() });
+    }
+    let (from, to) = (&source.directory, &target.directory);
+    let renamed = if request.overwrite {
+        renameat(from, &source.name, to, &target.name)
+    } else {
+        // Whoever comes first after our look is not overwritten either.
+        renameat_with(from, &source.name, to, &target.name, RenameFlags::NOREPLACE)
+    };
+    let synced = renamed.map_err(io::Error::from).and_then(|()| {
+        to.sync_all()?;
+        from.sync_all()
+    });
+    synced.map_err(|cause| explain_move(cause, request))
+}
+
+fn explain_move(cause: io::Error, request: &TwoPaths) -> Error {
+    match Errno::from_io_error(&cause) {
+        Some(Errno::XDEV) => Error::OtherFileSystem { path: request.destination.clone() },
+        Some(Errno::INVAL | Errno::ISDIR | Errno::NOTDIR) => Error::Misplaced,
+        Some(Errno::NOENT) => Error::Moved { path: request.source.clone() },
+        _ => explain_write(cause, &request.destination),
+    }
+}
+
+pub(super) fn copy_file(
+    sandbox: &Sandbox,
+    request: &TwoPaths,
+    observer: &dyn Observer,
+) -> Result<Copied, Error> {
+    let source = sandbox.open_file(&request.source)?;
+    let path = request.destination.as_str();
+    let place = sandbox.entry(path).map_err(no_parent)?;
+    match &place.found {
+        Some(_) if !request.overwrite => return Err(Error::Exists { path: path.to_owned() }),
+        Some(found) if !is_regular(found) => {
+            return Err(Error::NotAFile { path: path.to_owned() });
+        }
+        _ => {}
+    }
+    copy_to(&place, source.file, request, observer)
+}
+
+fn copy_to(
+    place: &Place,
+    source: File,
+    request: &TwoPaths,
+    observer: &dyn Observer,
+) -> Result<Copied, Error> {
+    const CHUNK_BYTES: u64 = 8 * 1024 * 1024;
+    let failed = |cause| explain_write(cause, &request.destination);
+    let found = source.metadata().map_err(failed)?;
+    let mode = Mode::from_raw_mode(found.mode() & 0o777);
+    let mut temporary =
+        Temporary::beside(place, mode).map_err(|errno| failed(io::Error::from(errno)))?;
+    let mut bytes = 0;
+    loop {
+        if observer.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        // From file to file the kernel copies, or shares the blocks.
+        let copied = io::copy(&mut (&source).take(CHUNK_BYTES), &mut temporary.file);
+        let copied = copied.map_err(failed)?;
+        bytes += copied;
+        if copied == 0 {
+            break;
+        }
+        observer.progress(bytes, Some(found.len()), "bytes");
+    }
+    let placed = if request.overwrite { temporary.replace() } else { temporary.create() };
+    Ok(Copied { etag: placed.map_err(failed)?, bytes })
+}
+
+pub(super) fn is_directory(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+fn is_regular(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}

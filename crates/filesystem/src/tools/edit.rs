@@ -1,0 +1,62 @@
+//! Editing text.
+
+use mcp::{Content, Context, Reply, ToolResult};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::backend;
+use crate::backend::{self as files, Backend};
+
+/// Replace pieces of a text file; every other byte stays. Each piece must be found exactly once.
+/// Line ends and indentation may differ: those of the file are kept. Answers with a unified diff
+/// and the new etag.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct EditFile {
+    /// Path of the file, relative to a served directory, or absolute inside one.
+    path: String,
+    /// Made one after the other; all or none.
+    #[schemars(length(min = 1))]
+    edits: Vec<Edit>,
+    /// Show the diff and change nothing.
+    #[serde(default)]
+    dry_run: bool,
+    /// Fail unless the file still has this etag.
+    #[serde(default)]
+    if_match: Option<String>,
+    /// Encoding of a file that is not UTF-8 and has no byte order mark, such as `latin1`.
+    #[serde(default)]
+    encoding: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Edit {
+    /// Text to replace, with enough around it to be the only one.
+    old_text: String,
+    /// Text to put there.
+    new_text: String,
+    /// Replace each occurrence.
+    #[serde(default)]
+    replace_all: bool,
+}
+
+impl From<Edit> for files::Edit {
+    fn from(edit: Edit) -> Self {
+        Self { old: edit.old_text, new: edit.new_text, replace_all: edit.replace_all }
+    }
+}
+
+pub(crate) async fn edit_file(cx: Context<Backend>, input: EditFile) -> ToolResult<Reply> {
+    let done = if input.dry_run { "nothing was written; " } else { "" };
+    let request = files::EditFile {
+        path: input.path,
+        edits: input.edits.into_iter().map(Into::into).collect(),
+        dry_run: input.dry_run,
+        if_match: input.if_match,
+        encoding: input.encoding,
+    };
+    let backend = backend(&cx).await?;
+    let edited = cx.blocking(move || backend.edit(&request)).await?;
+    Ok(Reply::text(edited.diff).with(Content::text(format!("[{done}etag {}]", edited.etag))))
+}

@@ -1,0 +1,138 @@
+//! What there is: served directories, directories, single files.
+
+use std::fmt::Write;
+
+use mcp::{Context, Reply, ToolResult};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{MAX_ANSWER_BYTES, backend};
+use crate::backend::{Backend, Details, Entry, FileInfo, Kind, List, Order};
+
+/// List the directories this server may use, and whether it may write there.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListAllowedDirectories {}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Directories {
+    directories: Vec<Directory>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Directory {
+    path: String,
+    writable: bool,
+}
+
+pub(crate) async fn served(
+    cx: Context<Backend>,
+    _: ListAllowedDirectories,
+) -> ToolResult<Directories> {
+    let served = backend(&cx).await?.served().into_iter();
+    let directory = |served: crate::backend::Served| Directory {
+        path: served.path,
+        writable: served.is_writable,
+    };
+    Ok(Directories { directories: served.map(directory).collect() })
+}
+
+/// List what is in a directory. Links are not followed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct ListDirectory {
+    /// Path of the directory, relative to a served directory, or absolute inside one.
+    path: String,
+    /// By name, or the largest, or the last changed first.
+    #[serde(default)]
+    sort_by: SortBy,
+    /// Show size in bytes and time of the last change, in seconds since 1970.
+    #[serde(default)]
+    details: bool,
+    /// Leave out this many entries from the start, to see more of a long directory.
+    #[serde(default)]
+    skip: usize,
+    /// Most entries to list.
+    #[serde(default = "default_entries")]
+    #[schemars(range(min = 1, max = 20000))]
+    max_entries: usize,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum SortBy {
+    #[default]
+    Name,
+    Size,
+    Modified,
+}
+
+fn default_entries() -> usize {
+    1000
+}
+
+pub(crate) async fn list_directory(
+    cx: Context<Backend>,
+    input: ListDirectory,
+) -> ToolResult<Reply> {
+    let request = List {
+        path: input.path,
+        order: match input.sort_by {
+            SortBy::Name => Order::Name,
+            SortBy::Size => Order::Size,
+            SortBy::Modified => Order::Modified,
+        },
+        with_details: input.details,
+        skip: input.skip,
+        max_entries: input.max_entries,
+    };
+    let backend = backend(&cx).await?;
+    let listing = cx.blocking(move || backend.list(&request)).await?;
+    let mut text = String::new();
+    let mut end = input.skip;
+    for entry in &listing.entries {
+        if text.len() > MAX_ANSWER_BYTES {
+            break;
+        }
+        write_entry(entry, input.details, &mut text);
+        end += 1;
+    }
+    if end < listing.total {
+        let _infallible =
+            writeln!(text, "[{} entries in all; go on with skip: {end}]", listing.total);
+    } else if text.is_empty() {
+        let _infallible = write!(text, "[{} entries in all]", listing.total);
+    }
+    Ok(Reply::text(text))
+}
+
+fn write_entry(entry: &Entry, with_details: bool, text: &mut String) {
+    let mark = match entry.kind {
+        Kind::File => "FILE",
+        Kind::Directory => "DIR",
+        Kind::Link => "LINK",
+        Kind::Other => "OTHER",
+    };
+    let _infallible = match entry.details.filter(|_| with_details) {
+        None => writeln!(text, "[{mark}] {}", entry.name),
+        Some(Details { size_bytes, modified_unix_secs }) => {
+            writeln!(text, "[{mark}] {}\t{size_bytes}\t{modified_unix_secs}", entry.name)
+        }
+    };
+}
+
+/// Tell what a file or directory is, how large, how old and who may read it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GetFileInfo {
+    /// Path of the file, relative to a served directory, or absolute inside one.
+    path: String,
+}
+
+pub(crate) async fn get_file_info(
+    cx: Context<Backend>,
+    input: GetFileInfo,
+) -> ToolResult<FileInfo> {
+    let backend = backend(&cx).await?;
+    Ok(cx.blocking(move || backend.info(&input.path)).await?)
+}

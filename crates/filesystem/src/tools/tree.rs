@@ -1,0 +1,85 @@
+//! The shape of a directory.
+
+use std::fmt::Write;
+
+use mcp::{Context, Reply, ToolResult};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::backend;
+use crate::backend::{Backend, Kind, LookAtTree, Tree};
+
+/// Show what is below a directory as an indented list, the upper levels first where there is not
+/// room for all. Leaves out `.git` and what `.gitignore` and `.ignore` name. Links are not followed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct DirectoryTree {
+    /// Path of the directory, relative to a served directory, or absolute inside one.
+    path: String,
+    /// Globs of what to leave out.
+    #[serde(default)]
+    exclude_patterns: Vec<String>,
+    /// Also show what would be left out.
+    #[serde(default)]
+    include_ignored: bool,
+    /// Levels to show.
+    #[serde(default = "default_depth")]
+    #[schemars(range(min = 1, max = 100))]
+    max_depth: usize,
+    /// Most entries to show.
+    #[serde(default = "default_entries")]
+    #[schemars(range(min = 1, max = 5000))]
+    max_entries: usize,
+}
+
+fn default_depth() -> usize {
+    20
+}
+
+fn default_entries() -> usize {
+    500
+}
+
+pub(crate) async fn directory_tree(
+    cx: Context<Backend>,
+    input: DirectoryTree,
+) -> ToolResult<Reply> {
+    let request = LookAtTree {
+        path: input.path,
+        max_depth: input.max_depth,
+        max_entries: input.max_entries,
+        exclude: input.exclude_patterns,
+        include_ignored: input.include_ignored,
+    };
+    let (backend, observer) = (backend(&cx).await?, cx.clone());
+    let tree = cx.blocking(move || backend.tree(&request, &observer)).await?;
+    let mut text = String::new();
+    write(&tree, 0, &mut text);
+    if text.is_empty() {
+        text.push_str("[empty]");
+    }
+    Ok(Reply::text(text))
+}
+
+fn write(tree: &Tree, depth: usize, text: &mut String) {
+    let indent = "  ".repeat(depth);
+    for branch in &tree.entries {
+        let mark = match (branch.kind, &branch.below) {
+            (Kind::Directory, Some(_)) => "/",
+            (Kind::Directory, None) => "/ [not looked into]",
+            (Kind::Link, _) => " [link]",
+            (Kind::Other, _) => " [neither file nor directory]",
+            (Kind::File, _) => "",
+        };
+        let _infallible = writeln!(text, "{indent}{}{mark}", branch.name);
+        if let Some(below) = &branch.below {
+            write(below, depth + 1, text);
+        }
+    }
+    if tree.left_out > 0 {
+        let _infallible = writeln!(text, "{indent}[{} more]", tree.left_out);
+    }
+    if tree.is_unreadable {
+        let _infallible = writeln!(text, "{indent}[cannot be read]");
+    }
+}

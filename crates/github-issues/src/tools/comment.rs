@@ -1,0 +1,75 @@
+//! Comments: adding, rewording, deleting. Reading them is `issue_get`'s.
+
+use mcp::{Context, Reply, ToolError, ToolResult};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::confirm::confirm;
+use crate::backend::{Backend, text};
+
+/// Add, edit or delete a comment; issue_get shows them. The same comment within ten minutes is
+/// not added twice.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = super::frugal)]
+pub(crate) struct IssueComment {
+    action: Action,
+    #[serde(default)]
+    repo: Option<String>,
+    /// The issue, to add.
+    #[serde(default)]
+    number: Option<u64>,
+    /// To edit or delete.
+    #[serde(default)]
+    comment_id: Option<u64>,
+    /// Markdown.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    body: Option<String>,
+    #[serde(default)]
+    allow_duplicate: bool,
+    /// The word a refused deletion gave.
+    #[serde(default)]
+    confirm: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum Action {
+    Add,
+    Edit,
+    Delete,
+}
+
+pub(crate) async fn issue_comment(cx: Context<Backend>, input: IssueComment) -> ToolResult<Reply> {
+    let repo = cx.state.policy.repo(input.repo.as_deref())?;
+    let api = cx.state.api(&cx);
+    let needs = |name: &str| ToolError::new(format!("`{name}` is missing for this `action`."));
+    let id = input.comment_id.ok_or_else(|| needs("comment_id"));
+    let body = input.body.as_deref().ok_or_else(|| needs("body"));
+    match input.action {
+        Action::Add => {
+            let number = input.number.ok_or_else(|| needs("number"))?;
+            let created = api.create_comment(&repo, number, body?, input.allow_duplicate).await?;
+            let done = if created.found { "was there already" } else { "added" };
+            Ok(Reply::text(format!("comment {} {done} {}", created.item.id, created.item.url)))
+        }
+        Action::Edit => {
+            let comment = api.edit_comment(&repo, id?, body?).await?;
+            Ok(Reply::text(format!("comment {} edited", comment.id)))
+        }
+        Action::Delete => {
+            let id = id?;
+            let comment = api.comment(&repo, id).await?;
+            let shown = text::line(&comment.body, 80);
+            let author = text::line(&comment.author.login, 40);
+            let act = format!(
+                "Delete comment {id} by @{author} in {repo}, {shown:?}? It cannot be undone."
+            );
+            confirm(&cx, &act, input.confirm.as_deref()).await?;
+            api.delete_comment(&repo, id).await?;
+            Ok(Reply::text(format!("comment {id} deleted")))
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Changing an issue's fields. Its body has a tool of its own, which cannot lose any of it.
+
+use mcp::{Context, Reply, ToolError, ToolResult};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::backend::model::Issue;
+use crate::backend::{Api, Backend, Repo};
+
+/// Change an issue's fields: what is left out stays, [] and null clear.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = super::frugal)]
+pub(crate) struct IssueUpdate {
+    #[serde(default)]
+    repo: Option<String>,
+    number: u64,
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    title: Option<String>,
+    #[serde(default)]
+    state: Option<State>,
+    #[serde(default)]
+    state_reason: Option<Reason>,
+    /// All labels it shall have.
+    #[serde(default)]
+    labels: Option<Vec<String>>,
+    #[serde(default)]
+    add_labels: Vec<String>,
+    #[serde(default)]
+    remove_labels: Vec<String>,
+    /// All logins it shall be assigned to.
+    #[serde(default)]
+    assignees: Option<Vec<String>>,
+    /// Title or number.
+    #[serde(default, deserialize_with = "super::present")]
+    #[schemars(extend("nullable" = true))]
+    milestone: Option<Option<String>>,
+    /// Issue type, where the organisation has them.
+    #[serde(default, rename = "type", deserialize_with = "super::present")]
+    #[schemars(extend("nullable" = true))]
+    kind: Option<Option<String>>,
+    /// Whether only members may comment.
+    #[serde(default)]
+    locked: Option<bool>,
+    /// Why it is locked.
+    #[serde(default)]
+    lock_reason: Option<LockReason>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum State {
+    Open,
+    Closed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum Reason {
+    Completed,
+    NotPlanned,
+    Duplicate,
+    Reopened,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum LockReason {
+    OffTopic,
+    #[serde(rename = "too heated")]
+    TooHeated,
+    Resolved,
+    Spam,
+}
+
+pub(crate) async fn issue_update(cx: Context<Backend>, input: IssueUpdate) -> ToolResult<Reply> {
+    check(&input)?;
+    let repo = cx.state.policy.repo(input.repo.as_deref())?;
+    let api = cx.state.api(&cx);
+    // Also finds out whether it is an issue: to GitHub a pull request is one as well.
+    let mut issue = api.issue(&repo, input.number).await?;
+    // All names are looked up before anything is changed.
+    let added = api.label_names(&repo, &input.add_labels).await?;
+    let fields = fields(&api, &repo, &input).await?;
+    let mut done = Vec::new();
+    let mut ignored = Vec::new();
+    if !fields.is_empty() {
+        done.extend(fields.keys().cloned());
+        let path = repo.issue(input.number, &[])?;
+        let answer = api.patch(&path, &Value::Object(fields.clone())).await?;
+        issue = Issue::read(&answer.value).unwrap_or(issue);
+        ignored = not_taken(&fields, &issue);
+    }
+    if !added.is_empty() {
+        api.add_labels(&repo, input.number, &added).await?;
+        done.push("add_labels".to_owned());
+    }
+    for label in &input.remove_labels {
+        api.remove_label(&repo, input.number, label).await?;
+        done.push(format!("remove label {label}"));
+    }
+    if let Some(locked) = input.locked {
+        let reason = input.lock_reason.map(|reason| json!(reason));
+        api.lock(&repo, input.number, locked, reason).await?;
+        done.push(if locked { "lock" } else { "unlock" }.to_owned());
+    }
+    let done = if done.is_empty() { "nothing".to_owned() } else { done.join(", ") };
+    let told = match ignored.is_empty() {
+        true => done,
+        false => format!("{done}; not taken over by GitHub: {}", ignored.join(", ")),
+    };
+    Ok(Reply::text(told))
+}
+
+fn check(input: &IssueUpdate) -> Result<(), ToolError> {
+    let edits_labels = !input.add_labels.is_empty() || !input.remove_labels.is_empty();
+    if input.labels.is_some() && edits_labels {
+        return Err(ToolError::new(
+            "Give `labels`, or `add_labels` and `remove_labels`, not both.",
+        ));
+    }
+    if input.lock_reason.is_some() && input.locked != Some(true) {
+        return Err(ToolError::new("`lock_reason` goes with `locked`: true."));
+    }
+    let fits = match (input.state, input.state_reason) {
+        (_, None) => true,
+        (Some(State::Open), Some(reason)) => reason == Reason::Reopened,
+        (Some(State::Closed), Some(reason)) => reason != Reason::Reopened,
+        (None, Some(_)) => false,
+    };
+    if !fits {
+        return Err(ToolError::new(
+            "`state_reason` goes with a `state`: \"reopened\" with \"open\", the others with \"closed\".",
+        ));
+    }
+    Ok(())
+}
+
+/// The members of the PATCH: only what was asked for.
+async fn fields(
+    api: &Api<'_>,
+    repo: &Repo,
+    input: &IssueUpdate,
+) -> Result<Map<String, Value>, ToolError> {
+    let mut fields = Map::new();
+    let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+    if let Some(title) = &input.title {
+        set("title", json!(title));
+    }
+    if let Some(state) = input.state {
+        set("state", json!(state));
+    }
+    if let Some(reason) = input.state_reason {
+        set("state_reason", json!(reason));
+    }
+    if let Some(labels) = &input.labels {
+        set("labels", json!(api.label_names(repo, labels).await?));
+    }
+    if let Some(assignees) = &input.assignees {
+        set("assignees", json!(assignees));
+    }
+    if let Some(milestone) = &input.milestone {
+        let number = match milestone {
+            Some(wanted) => Some(api.milestone_number(repo, wanted).await?),
+            None => None,
+        };
+        set("milestone", json!(number));
+    }
+    if let Some(kind) = &input.kind {
+        set("type", json!(kind));
+    }
+    Ok(fields)
+}
+
+/// GitHub leaves out, without a word, what the token has no right to.
+fn not_taken(fields: &Map<String, Value>, issue: &Issue) -> Vec<String> {
+    let asked = |name: &str| -> Option<Vec<String>> {
+        let list = fields.get(name)?.as_array()?;
+        Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    };
+    let mut ignored = Vec::new();
+    for (name, kind, there) in
+        [("labels", "label", &issue.labels), ("assignees", "assignee", &issue.assignees)]
+    {
+        if let Some(asked) = asked(name) {
+            ignored.extend(super::missing(kind, &asked, there));
+            ignored.extend(
+                super::missing(kind, there, &asked).into_iter().map(|kept| format!("{kept} stays")),
+            );
+        }
+    }
+    if let Some(milestone) = fields.get("milestone")
+        && milestone.as_u64() != issue.milestone.as_ref().map(|(number, _)| *number)
+    {
+        ignored.push("milestone".to_owned());
+    }
+    if let Some(state) = fields.get("state").and_then(Value::as_str)
+        && state != issue.state
+    {
+        ignored.push(format!("state {state}"));
+    }
+    ignored
+}

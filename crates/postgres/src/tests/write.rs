@@ -1,0 +1,168 @@
+//! Writing: only with `--allow-write`, only after a yes, and only what was shown.
+
+use mcp::Revision;
+use mcp::client::{Answering, Client};
+use serde_json::{Value, json};
+
+use super::{TestDatabase, connect, connect_answering, refusal, result, run, value};
+
+const RENAME: &str = "UPDATE customer SET name = 'Eve' WHERE id < 3";
+
+/// A client whose user gives this answer to every question.
+async fn asked(database: &TestDatabase, revision: Revision, answer: Value) -> Client {
+    let answering = Answering::new(json!({"elicitation": {}}), move |method, params| {
+        assert_eq!(method, "elicitation/create");
+        let message = params["message"].as_str().unwrap_or_default();
+        assert!(message.contains("Rows affected: ") && message.contains("RowExclusiveLock on "));
+        Ok(answer.clone())
+    });
+    connect_answering(&[&database.url(), "--allow-write"], revision, answering).await
+}
+
+/// A client whose user cannot be asked.
+async fn unasked(database: &TestDatabase) -> Client {
+    connect(&[&database.url(), "--allow-write"], Revision::V2025_11_25).await
+}
+
+async fn renamed(database: &TestDatabase) -> String {
+    let sql = "SELECT count(*)::text FROM customer WHERE name = 'Eve'";
+    value(&mut database.admin().await, sql).await.unwrap()
+}
+
+#[tokio::test]
+async fn nothing_offers_to_write_unless_told() {
+    let database = TestDatabase::new().await;
+    for (arguments, offered) in
+        [(vec![database.url()], false), (vec![database.url(), "--allow-write".to_owned()], true)]
+    {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let client = connect(&arguments, Revision::V2025_11_25).await;
+        let tools = client.list("tools/list", "tools").await.unwrap();
+        assert_eq!(tools.iter().any(|tool| tool["name"] == "execute"), offered);
+        let change = json!({"statements": [RENAME]});
+        assert_eq!(client.call_tool("execute", change).await.is_ok(), offered);
+        // What only reads stays so.
+        refusal(&client, "query", json!({"sql": RENAME})).await;
+    }
+    assert_eq!(renamed(&database).await, "0");
+}
+
+#[tokio::test]
+async fn the_user_decides() {
+    let database = TestDatabase::new().await;
+    let mut admin = database.admin().await;
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
+        for (answer, committed) in [
+            (json!({"action": "accept", "content": {"write": true}}), true),
+            (json!({"action": "accept", "content": {"write": false}}), false),
+            (json!({"action": "accept", "content": {}}), false),
+            (json!({"action": "decline"}), false),
+            (json!({"action": "cancel"}), false),
+        ] {
+            run(&mut admin, "UPDATE customer SET name = 'Ada'").await;
+            let client = asked(&database, revision, answer.clone()).await;
+            let done = result(&client, "execute", json!({"statements": [RENAME]})).await;
+            assert_eq!(done["committed"], committed, "{revision} {answer}");
+            assert_eq!(done["rows_affected"], json!([2]));
+            assert_eq!(done["locks"], json!(["RowExclusiveLock on customer"]));
+            let now = if committed { "2" } else { "0" };
+            assert_eq!(renamed(&database).await, now, "{revision} {answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_a_user_to_ask_it_takes_two_calls() {
+    let database = TestDatabase::new().await;
+    let client = unasked(&database).await;
+    let change = json!({"statements": [RENAME]});
+    let shown = result(&client, "execute", change).await;
+    assert_eq!((&shown["committed"], renamed(&database).await), (&json!(false), "0".to_owned()));
+    let code = &shown["confirm"];
+    for (statement, code) in [
+        ("UPDATE customer SET name = 'Eve'", code.clone()),
+        (RENAME, json!("0123456789abcdef0123456789abcdef")),
+        (RENAME, json!("")),
+    ] {
+        let wrong = json!({"statements": [statement], "confirm": code});
+        let text = refusal(&client, "execute", wrong).await;
+        assert!(text.contains("`confirm` is not that of this change"), "{text}");
+    }
+    let right = json!({"statements": [RENAME], "confirm": code});
+    assert_eq!(result(&client, "execute", right.clone()).await["committed"], true);
+    assert_eq!(renamed(&database).await, "2");
+    refusal(&client, "execute", right).await;
+}
+
+#[tokio::test]
+async fn what_is_written_is_what_was_shown() {
+    let database = TestDatabase::new().await;
+    let client = unasked(&database).await;
+    let shown = result(&client, "execute", json!({"statements": [RENAME]})).await;
+    run(&mut database.admin().await, "DELETE FROM customer WHERE id = 2").await;
+    let confirm = json!({"statements": [RENAME], "confirm": shown["confirm"]});
+    let text = refusal(&client, "execute", confirm).await;
+    assert!(text.contains("[1] rows would be affected now, [2] were shown"), "{text}");
+    assert_eq!(renamed(&database).await, "0");
+}
+
+#[tokio::test]
+async fn statements_are_done_together_or_not_at_all() {
+    let database = TestDatabase::new().await;
+    let yes = json!({"action": "accept", "content": {"write": true}});
+    let client = asked(&database, Revision::V2025_11_25, yes).await;
+    let statements = json!([
+        "CREATE TABLE note (id int PRIMARY KEY, body text)",
+        "INSERT INTO note SELECT n, 'x' FROM generate_series(1, 5) n",
+        RENAME,
+    ]);
+    let done = result(&client, "execute", json!({"statements": statements})).await;
+    assert_eq!(done["rows_affected"], json!([0, 5, 2]));
+    let parameter =
+        json!({"statements": ["DELETE FROM note WHERE id = ANY ($1)"], "params": [[1, 2]]});
+    assert_eq!(result(&client, "execute", parameter).await["rows_affected"], json!([2]));
+    let broken = json!(["DROP TABLE note", "INSERT INTO note VALUES (1, 'y')"]);
+    let text = refusal(&client, "execute", json!({"statements": broken})).await;
+    assert!(text.contains("relation \"note\" does not exist"), "{text}");
+    let mut admin = database.admin().await;
+    assert_eq!(value(&mut admin, "SELECT count(*)::text FROM note").await.as_deref(), Some("3"));
+}
+
+#[tokio::test]
+async fn what_would_get_around_the_question_is_refused() {
+    let database = TestDatabase::new().await;
+    let commits = "CREATE PROCEDURE commits() LANGUAGE plpgsql AS 'BEGIN COMMIT; END'";
+    run(&mut database.admin().await, commits).await;
+    let client = unasked(&database).await;
+    for (statements, says) in [
+        (json!(["UPDATE customer SET name = 'Eve'; COMMIT"]), "multiple commands"),
+        (json!([RENAME, "COMMIT"]), "cannot begin with `commit`"),
+        (json!(["COMMIT", RENAME]), "cannot begin with `commit`"),
+        (json!([RENAME, ";Commit"]), "cannot begin with `commit`"),
+        (json!([RENAME, "/* select */ --\nCOMMIT AND CHAIN"]), "cannot begin with `commit`"),
+        (json!([RENAME, "END"]), "cannot begin with `end`"),
+        (json!([RENAME, "ROLLBACK"]), "cannot begin with `rollback`"),
+        (json!([RENAME, "PREPARE TRANSACTION 'x'"]), "cannot begin with `prepare`"),
+        (json!([RENAME, "RELEASE a"]), "cannot begin with `release`"),
+        (json!([RENAME, "1; COMMIT"]), "cannot begin with `commit`"),
+        (json!([RENAME, "(SELECT 1); COMMIT"]), "multiple commands"),
+        (json!([RENAME, "CALL commits()"]), "invalid transaction termination"),
+        (
+            json!(["DO $$ BEGIN UPDATE customer SET name = 'Eve'; COMMIT; END $$"]),
+            "invalid transaction termination",
+        ),
+        (json!(["COPY customer TO '/tmp/x'"]), "cannot begin with `copy`"),
+        (json!(["/* c */ copy customer FROM PROGRAM 'id'"]), "cannot begin with `copy`"),
+        (json!(["SELECT pg_read_file('x')"]), "`pg_read_file` is not available"),
+        (json!(["SELECT dblink_exec('', '')"]), "`dblink_exec` is not available"),
+        (json!([]), "statements"),
+        (json!([""]), "`sql` is empty"),
+    ] {
+        let text = refusal(&client, "execute", json!({"statements": statements})).await;
+        assert!(text.contains(says), "{statements}: {text}");
+        assert_eq!(renamed(&database).await, "0", "{statements}");
+    }
+    let mut admin = database.admin().await;
+    let prepared = "SELECT count(*)::text FROM pg_prepared_xacts";
+    assert_eq!(value(&mut admin, prepared).await.as_deref(), Some("0"));
+}

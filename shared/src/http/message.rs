@@ -1,0 +1,172 @@
+//! The body of a POST to `/mcp`: read within limits, parsed, and handed to the era it belongs to.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName};
+use hyper::{HeaderMap, Request};
+
+use super::access::only;
+use super::reply::{self, Refused, Reply};
+use super::route::Caller;
+use super::{Front, stateful, stateless};
+use crate::jsonrpc::{self, Line, Message};
+use crate::params::Params;
+use crate::revision::Revision;
+use crate::wire::RoutingHeaders;
+
+/// How long a body may take from its first byte to its last.
+const BODY_PATIENCE: Duration = Duration::from_secs(60);
+
+pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const PARAMETER: &str = "mcp-param-";
+
+/// Some clients begin a text so.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+pub(super) async fn post(
+    front: &Arc<Front>,
+    request: Request<Incoming>,
+    caller: Caller,
+) -> Result<Reply, Refused> {
+    let (head, body) = request.into_parts();
+    check_media_types(&head.headers)?;
+    let bytes = read(front, body).await?;
+    let line = jsonrpc::parse_line(&bytes, front.registry.limits.max_depth);
+    #[cfg(feature = "oauth")]
+    super::oauth::check_scopes(front, &caller, &line)?;
+    let headers = routing_headers(&head.headers)?;
+    if is_stateless(&line, &headers, head.headers.contains_key(SESSION)) {
+        stateless::answer(front, line, &headers, caller).await
+    } else {
+        stateful::post(front, line, &head.headers, &headers, caller).await
+    }
+}
+
+/// A request says which era it is of in its body; where the body does not, its headers do.
+fn is_stateless(line: &Line<'_>, headers: &RoutingHeaders<'_>, has_session: bool) -> bool {
+    let claims = match line {
+        Line::Single(Ok(Message::Request { params, .. })) => Params::read(*params)
+            .and_then(|params| params.meta())
+            .is_ok_and(|meta| meta.claims_stateless()),
+        _ => false,
+    };
+    // A header that names no revision is refused by whom the session, or its absence, leads to.
+    claims
+        || headers.version.is_some_and(|version| {
+            Revision::parse(version).map_or(!has_session, Revision::is_stateless)
+        })
+}
+
+/// Requests are JSON; answers may be JSON or events, and the client takes both.
+fn check_media_types(headers: &HeaderMap) -> Result<(), Refused> {
+    check_content_type(headers)?;
+    if accepts(headers, "application/json") && accepts(headers, "text/event-stream") {
+        return Ok(());
+    }
+    Err(reply::refuse(406, "The Accept header must list application/json and text/event-stream"))
+}
+
+pub(super) fn check_content_type(headers: &HeaderMap) -> Result<(), Refused> {
+    let content_type = only(headers, CONTENT_TYPE.as_str()).unwrap_or_default();
+    let media_type = content_type.split(';').next().unwrap_or_default().trim_ascii();
+    if media_type.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    Err(reply::refuse(415, "The Content-Type must be application/json"))
+}
+
+/// Whether the client takes answers of this type. One that says nothing takes what comes.
+pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
+    let kind = media_type.split('/').next().unwrap_or_default();
+    let mut accepted = headers.get_all(ACCEPT).iter().peekable();
+    if accepted.peek().is_none() {
+        return true;
+    }
+    let values = accepted.filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|range| {
+        let range = range.split(';').next().unwrap_or_default().trim_ascii();
+        range == "*/*"
+            || range.eq_ignore_ascii_case(media_type)
+            || range.strip_suffix("/*").is_some_and(|range| range.eq_ignore_ascii_case(kind))
+    })
+}
+
+/// Reads a body of JSON, which may be as long as a message may be.
+pub(super) async fn read(front: &Front, mut body: Incoming) -> Result<Bytes, Refused> {
+    let max_bytes = front.registry.limits.max_message_bytes;
+    let too_long =
+        || reply::refuse(413, format!("The message is longer than the limit of {max_bytes} bytes"));
+    let mut is_too_long = body.size_hint().lower() > max_bytes as u64;
+    let collect = async {
+        let mut first = Bytes::new();
+        let mut rest = Vec::new();
+        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            let frame = frame.map_err(|_| reply::refuse(400, "The body broke off"))?;
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            // It is read past: who is cut off while sending does not read why.
+            if is_too_long {
+                continue;
+            }
+            if first.is_empty() {
+                first = data;
+                continue;
+            }
+            if rest.is_empty() {
+                rest.extend_from_slice(&first);
+            }
+            if rest.len() + data.len() > max_bytes {
+                (is_too_long, rest) = (true, Vec::new());
+                continue;
+            }
+            rest.extend_from_slice(&data);
+        }
+        let whole = if rest.is_empty() { first } else { rest.into() };
+        if is_too_long || whole.len() > max_bytes {
+            return Err(too_long());
+        }
+        let marked = whole.starts_with(BYTE_ORDER_MARK);
+        Ok(if marked { whole.slice(BYTE_ORDER_MARK.len()..) } else { whole })
+    };
+    match tokio::time::timeout(BODY_PATIENCE, collect).await {
+        Ok(collected) => collected,
+        Err(_) => Err(reply::refuse(408, "The body took too long")),
+    }
+}
+
+/// The headers a proxy may have routed by. Two of one kind could be read differently by different
+/// readers.
+fn routing_headers(headers: &HeaderMap) -> Result<RoutingHeaders<'_>, Refused> {
+    let one = |name: &HeaderName| {
+        if headers.contains_key(name) {
+            only(headers, name.as_str()).map(Some).ok_or_else(|| twice(name.as_str()))
+        } else {
+            Ok(None)
+        }
+    };
+    let mut parameters = Vec::new();
+    for name in headers.keys() {
+        if let Some(suffix) = name.as_str().strip_prefix(PARAMETER) {
+            let value = only(headers, name.as_str()).ok_or_else(|| twice(name.as_str()))?;
+            parameters.push((suffix, value));
+        }
+    }
+    Ok(RoutingHeaders {
+        version: one(&VERSION)?,
+        method: one(&METHOD)?,
+        name: one(&NAME)?,
+        parameters,
+    })
+}
+
+fn twice(header: &str) -> Refused {
+    reply::mismatch(format!("The header {header} must be there once, in visible ASCII"))
+}
