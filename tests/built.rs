@@ -15,16 +15,21 @@ pub(crate) fn binary(package: &str) -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet"]).current_dir(workspace());
     cargo.arg("--target-dir").arg(target_folder());
+    // Always the same selections: cargo builds what they share anew for each other one.
     let folder = if [ASKER, NOISY, CHARGER].contains(&package) {
-        cargo.args(["--package", "workspace-tests", "--example", package]);
+        cargo.args(["--workspace", "--examples"]);
         "debug/examples"
     } else {
-        cargo.args(["--package", package]);
+        cargo.args(servers().iter().map(|folder| package_argument(folder)));
         "debug"
     };
     let output = cargo.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     target_folder().join(folder).join(format!("{package}{}", std::env::consts::EXE_SUFFIX))
+}
+
+fn package_argument(folder: &Path) -> String {
+    format!("--package=mcp-{}", folder.file_name().unwrap().display())
 }
 
 /// The folders of `crates/`, by name.

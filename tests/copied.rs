@@ -75,7 +75,8 @@ fn cargo(folder: &Path) -> Command {
     if folder == workspace() {
         cargo.env("CARGO_TARGET_DIR", target_folder());
     } else {
-        cargo.env("CARGO_TARGET_DIR", copies_target()).env("CARGO_PROFILE_DEV_DEBUG", "false");
+        cargo.env("CARGO_TARGET_DIR", copies_target());
+        cargo.env("CARGO_PROFILE_DEV_DEBUG", "false").env("CARGO_INCREMENTAL", "0");
     }
     cargo
 }

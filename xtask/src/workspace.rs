@@ -61,7 +61,7 @@ impl Workspace {
         names.iter().map(|name| self.server(name)).collect()
     }
 
-    fn server(&self, name: &str) -> Result<Server> {
+    pub(crate) fn server(&self, name: &str) -> Result<Server> {
         let known = |server: &&Server| server.name == name || server.folder.ends_with(name);
         self.servers.iter().find(known).cloned().with_context(|| {
             let names: Vec<_> = self.servers.iter().map(|server| server.name.as_str()).collect();
