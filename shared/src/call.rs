@@ -122,7 +122,7 @@ pub(crate) struct Call {
     waiting: Waiting,
     audit: Option<AuditEntry>,
     span: Span,
-    /// Set under the stream's lock.
+    /// Set under the lock of what takes progress and log messages.
     is_silent: AtomicBool,
     is_cancelled: AtomicBool,
     /// Woken when the call is cancelled.
@@ -183,8 +183,8 @@ impl Call {
                     true
                 }
         };
-        self.stream.push_notification(increases, |out| {
-            wire::write_progress(out, &progress.token, done, total, message);
+        self.notices().push_notification(increases, |out| {
+            wire::write_progress(out, &progress.token, done, total, message, self.related_task());
         });
     }
 
@@ -193,7 +193,9 @@ impl Call {
             return;
         }
         let open = || !self.is_silent.load(Ordering::Relaxed);
-        self.stream.push_notification(open, |out| wire::write_log(out, level, data));
+        self.notices().push_notification(open, |out| {
+            wire::write_log(out, level, data, self.related_task());
+        });
     }
 
     /// Says the last word, the answer or nothing if none is wanted, and falls silent.
@@ -207,7 +209,7 @@ impl Call {
     /// Falls silent, for the last word is not its own to say: it belongs to the batch it came in, or
     /// to its task.
     pub(crate) fn fall_silent(&self) {
-        self.stream.push(|_| self.is_silent.store(true, Ordering::Relaxed));
+        self.notices().push(|_| self.is_silent.store(true, Ordering::Relaxed));
     }
 
     /// Tells whoever works for this call that nobody waits for it any more.
@@ -239,6 +241,17 @@ impl Call {
     pub(crate) fn become_task(&self, task: Arc<Task>) {
         // Asked for once, by whoever has started the call.
         let _ = self.task.set(task);
+    }
+
+    /// Where progress and log messages go: for a task whose request has been answered, elsewhere.
+    fn notices(&self) -> &Arc<Outbox> {
+        let plan = self.task_plan.as_ref().filter(|_| self.task.get().is_some());
+        plan.and_then(|plan| plan.standing.as_ref()).unwrap_or(&self.stream)
+    }
+
+    /// The task to name in messages of ours (2025-11-25).
+    fn related_task(&self) -> Option<&Task> {
+        self.task().map(Arc::as_ref).filter(|_| !self.revision.is_stateless())
     }
 
     /// Where everything this call leads to goes, questions to its client among it.
@@ -355,4 +368,6 @@ pub(crate) struct Origin {
     pub(crate) principal: Option<Arc<Principal>>,
     /// Whose tasks this request may see.
     pub(crate) owner: Owner,
+    /// Of the session, for what belongs to no request.
+    pub(crate) standing: Option<Arc<Outbox>>,
 }

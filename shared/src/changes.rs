@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
+use tokio::sync::Notify;
+
 use crate::lock::lock;
 use crate::outbox::Outbox;
 
@@ -22,6 +24,8 @@ struct Bus {
     subscribers: Mutex<Vec<Weak<Subscriber>>>,
     /// Spares publishers the lock while nobody listens.
     has_subscribers: AtomicBool,
+    /// Told of each subscription that begins, changes or ends.
+    edits: Arc<Notify>,
 }
 
 impl Changes {
@@ -49,16 +53,40 @@ impl Changes {
         self.publish(|filter, pending| pending.prompt_list |= filter.prompt_list);
     }
 
+    /// The URIs somebody is subscribed to now, for a server that has to look for changes itself.
+    pub fn subscribed(&self) -> BTreeSet<String> {
+        let subscribers = lock(&self.bus.subscribers);
+        let alive = subscribers.iter().filter_map(Weak::upgrade);
+        alive.flat_map(|subscriber| lock(&subscriber.interest).resources.clone()).collect()
+    }
+
+    /// Waits until [`Changes::subscribed`] may answer something else than when this was last
+    /// called. One task of a server may wait; of two, each would miss what the other is told.
+    pub async fn subscriptions_changed(&self) {
+        self.bus.edits.notified().await;
+    }
+
+    /// The task is in another state now.
+    pub(crate) fn task_changed(&self, id: &str) {
+        self.publish(|filter, pending| {
+            if filter.tasks.contains(id) {
+                pending.tasks.insert(id.to_owned());
+            }
+        });
+    }
+
     pub(crate) fn subscribe(&self, interest: Interest, outbox: &Arc<Outbox>) -> Arc<Subscriber> {
         let subscriber = Arc::new(Subscriber {
             interest: Mutex::new(interest),
             pending: Mutex::default(),
             outbox: Arc::clone(outbox),
+            edits: Arc::clone(&self.bus.edits),
         });
         let mut subscribers = lock(&self.bus.subscribers);
         subscribers.retain(|other| other.strong_count() > 0);
         subscribers.push(Arc::downgrade(&subscriber));
         self.bus.has_subscribers.store(true, Ordering::Release);
+        self.bus.edits.notify_one();
         subscriber
     }
 
@@ -85,11 +113,13 @@ pub(crate) struct Interest {
     pub(crate) prompt_list: bool,
     pub(crate) resource_list: bool,
     pub(crate) resources: BTreeSet<String>,
+    /// By id (2026-07-28).
+    pub(crate) tasks: BTreeSet<String>,
 }
 
 impl Interest {
     pub(crate) fn is_empty(&self) -> bool {
-        !self.tool_list && !self.prompt_list && !self.resource_list && self.resources.is_empty()
+        *self == Self::default()
     }
 }
 
@@ -99,6 +129,7 @@ pub(crate) struct Subscriber {
     interest: Mutex<Interest>,
     pending: Mutex<Interest>,
     outbox: Arc<Outbox>,
+    edits: Arc<Notify>,
 }
 
 impl Subscriber {
@@ -112,6 +143,13 @@ impl Subscriber {
         let mut interest = lock(&self.interest);
         let answer = edit(&mut interest);
         lock(&self.pending).resources.retain(|uri| interest.resources.contains(uri));
+        self.edits.notify_one();
         answer
+    }
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        self.edits.notify_one();
     }
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::Error;
-use crate::jsonrpc::{Text, present, without_position};
+use crate::jsonrpc::{Message, Text, present, without_position};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -116,6 +116,14 @@ impl<'a> Params<'a> {
             })?;
         Ok(arguments.into_iter().collect())
     }
+}
+
+/// Whether a message is a request that claims to be of the stateless era.
+pub(crate) fn claims_stateless(message: &Message<'_>) -> bool {
+    let Message::Request { params, .. } = message else {
+        return false;
+    };
+    Params::read(*params).and_then(|params| params.meta()).is_ok_and(|meta| meta.claims_stateless())
 }
 
 impl<'a> Meta<'a> {

@@ -98,6 +98,10 @@ fn tidy(value: &mut Value) {
             if map.get("format").is_some_and(is_foreign) {
                 map.remove("format");
             }
+            // What is left out is null: no need to say so for each optional field.
+            if map.get("default").is_some_and(Value::is_null) {
+                map.remove("default");
+            }
             if let Some(Value::String(text)) = map.get_mut("description") {
                 *text = unwrap_lines(text);
             }

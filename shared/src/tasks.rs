@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use crate::answer::Outcome;
 use crate::ask::{AskError, Question};
 use crate::call::Call;
+use crate::changes::Changes;
 use crate::error::Error;
 use crate::lock::lock;
 use crate::outbox::Outbox;
@@ -31,6 +32,9 @@ pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// A result that came at the last moment can still be asked for this long.
 const GRACE: Duration = Duration::from_secs(60);
 
+/// The answer where there is no room for one more task.
+pub(crate) const TOO_MANY: Error = Error::Refused("Too many tasks; wait for some to end");
+
 /// Whose a task is: the principal's, and where there is none, the session's. In 2026-07-28
 /// without a principal, it is whoever's knows the id, which nobody can guess.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,12 +45,15 @@ pub(crate) struct Owner {
 }
 
 /// How a call may turn into a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct TaskPlan {
     pub(crate) owner: Owner,
     /// How long the client wants it kept, at most.
     pub(crate) ttl: Option<Duration>,
     pub(crate) begins: Begins,
+    /// Where progress goes once the request is answered; in 2026-07-28 it becomes part of the
+    /// status alone.
+    pub(crate) standing: Option<Arc<Outbox>>,
 }
 
 /// When a call turns into a task.
@@ -93,6 +100,7 @@ pub(crate) struct Task {
     owner: Owner,
     begun: Instant,
     call: Weak<Call>,
+    changes: Changes,
     state: Mutex<State>,
     /// Woken at each change.
     changed: Notify,
@@ -151,6 +159,7 @@ impl Task {
         if !state.status.is_terminal() {
             state.message = Some(message.to_owned());
             state.updated_at = SystemTime::now();
+            self.changes.task_changed(&self.id);
         }
     }
 
@@ -189,6 +198,7 @@ impl Task {
             state.ended = Some(Instant::now());
         }
         self.changed.notify_waiters();
+        self.changes.task_changed(&self.id);
     }
 
     /// Waits until the task is over.
@@ -292,6 +302,7 @@ impl Tasks {
             owner: plan.owner.clone(),
             begun: Instant::now(),
             call: Arc::downgrade(call),
+            changes: call.registry.changes.clone(),
             state: Mutex::new(State {
                 status: Status::Working,
                 message: None,
@@ -333,6 +344,11 @@ impl Tasks {
         found.cloned().ok_or_else(|| Error::invalid_params("There is no such task"))
     }
 
+    /// For who has been told the id already.
+    pub(crate) fn known(&self, id: &str) -> Option<Arc<Task>> {
+        lock(&self.table).iter().find(|task| task.id == id).cloned()
+    }
+
     /// The tasks of one owner, oldest first.
     pub(crate) fn of(&self, owner: &Owner) -> Vec<Arc<Task>> {
         let mut table = lock(&self.table);
@@ -360,7 +376,7 @@ fn make_room(table: &mut Vec<Arc<Task>>, max: usize) -> Result<(), Error> {
     forget_old(table);
     if table.len() >= max {
         let over = table.iter().position(|task| lock(&task.state).status.is_terminal());
-        let over = over.ok_or(Error::Refused("Too many tasks; wait for some to end"))?;
+        let over = over.ok_or(TOO_MANY)?;
         table.remove(over);
     }
     Ok(())

@@ -97,7 +97,7 @@ async fn subscriptions_have_an_end() {
     let (_, client) = connect(Limits { max_subscriptions: 1, ..Limits::default() }).await;
     let uris = json!({"resourceSubscriptions": ["fixture://watched", "fixture://item/1"]});
     let too_many = client.request("subscriptions/listen", json!({"notifications": uris})).await;
-    assert!(too_many.expect_err("refused").to_string().contains("More than 1 resource"));
+    assert!(too_many.expect_err("refused").to_string().contains("More than 1 subscription"));
     let long = format!("fixture://files/{}", "x".repeat(8 * 1024));
     let too_long = json!({"notifications": {"resourceSubscriptions": [long]}});
     let too_long = client.request("subscriptions/listen", too_long).await;

@@ -68,10 +68,20 @@ pub(crate) fn initialize(version: &str) -> String {
 }
 
 /// A request of 2026-07-28 with its envelope.
-pub(crate) fn modern(id: Value, method: &str, mut params: Value) -> String {
+pub(crate) fn modern(id: Value, method: &str, params: Value) -> String {
+    modern_with(json!({}), id, method, params)
+}
+
+/// From a client with these capabilities.
+pub(crate) fn modern_with(
+    capabilities: Value,
+    id: Value,
+    method: &str,
+    mut params: Value,
+) -> String {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
     });
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
 }

@@ -149,3 +149,22 @@ async fn changes_wait_for_a_reader_without_growing() {
     // What fits into the pipe and the mark, some hundreds, and not all of them.
     assert!((1..2_000).contains(&updates), "{updates}");
 }
+
+/// What a watcher has to watch, from the first subscription to the end of the last.
+#[tokio::test]
+async fn a_server_knows_what_is_subscribed_to() {
+    let server = crate::fixture::server(State::new());
+    let changes = server.changes();
+    let mut peer = crate::raw::raw_with(server);
+    let watched = || changes.subscribed().into_iter().collect::<Vec<_>>();
+    assert_eq!(watched(), Vec::<String>::new());
+    let filter = json!({"resourceSubscriptions": ["fixture://watched"]});
+    let listen = modern(json!("s"), "subscriptions/listen", json!({"notifications": filter}));
+    peer.ask(&listen).await;
+    changes.subscriptions_changed().await;
+    assert_eq!(watched(), ["fixture://watched"]);
+    peer.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"s"}}"#)
+        .await;
+    changes.subscriptions_changed().await;
+    assert_eq!(watched(), Vec::<String>::new());
+}

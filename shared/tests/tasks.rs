@@ -311,3 +311,46 @@ async fn tasks_are_limited_in_number_and_time() {
     assert_eq!(second["resultType"], "task");
     assert_eq!(code(about(&client, "tasks/get", &first).await), -32602);
 }
+
+/// A listen stream says each change of the tasks it was asked for and may see.
+#[tokio::test]
+async fn a_listen_stream_hears_of_its_tasks() {
+    let state = State::new();
+    let mut peer = crate::raw::raw_with(server(&state, Limits::default()));
+    let declared = |id: i64, method: &str, params: Value| {
+        crate::raw::modern_with(json!({"extensions": {EXTENSION: {}}}), json!(id), method, params)
+    };
+    let call = json!({"name": "work", "arguments": {}});
+    let task = peer.ask(&declared(1, "tools/call", call)).await["result"].clone();
+    state.on_start.notified().await;
+    let filter = json!({"notifications": {"taskIds": [task["taskId"], "no such task"]}});
+    let refused = crate::raw::modern(json!(2), "subscriptions/listen", filter.clone());
+    assert_eq!(peer.ask(&refused).await["error"]["code"], -32021);
+    let acknowledged = peer.ask(&declared(3, "subscriptions/listen", filter)).await;
+    assert_eq!(acknowledged["params"]["notifications"], json!({"taskIds": [task["taskId"]]}));
+    state.go_on.add_permits(1);
+    let told = peer.receive().await;
+    assert_eq!(told["method"], "notifications/tasks");
+    let params = &told["params"];
+    assert_eq!(params["taskId"], task["taskId"]);
+    assert_eq!(params["status"], "completed");
+    assert_eq!(params["result"]["structuredContent"], 7);
+    assert_eq!(params["_meta"], json!({"io.modelcontextprotocol/subscriptionId": 3}));
+}
+
+/// What a task says after its request was answered names the task (2025-11-25).
+#[tokio::test]
+async fn progress_of_a_task_names_the_task() {
+    let state = State::new();
+    let mut peer = crate::raw::raw_with(server(&state, Limits::default()));
+    peer.initialize(Revision::V2025_11_25).await;
+    let params = json!({
+        "name": "work", "arguments": {}, "task": {}, "_meta": {"progressToken": "p"},
+    });
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let task = peer.ask(&call.to_string()).await["result"]["task"].clone();
+    let progress = peer.receive().await;
+    assert_eq!(progress["params"]["progressToken"], "p");
+    let related = &progress["params"]["_meta"]["io.modelcontextprotocol/related-task"];
+    assert_eq!(related["taskId"], task["taskId"]);
+}

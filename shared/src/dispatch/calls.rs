@@ -25,7 +25,7 @@ use crate::outbox::{End, Outbox};
 use crate::policy::within;
 use crate::registry::{BoxFuture, Registry};
 use crate::revision::Revision;
-use crate::tasks::{Begins, Status, Task, Tasks};
+use crate::tasks::{Begins, Status, TOO_MANY, Task, Tasks};
 use crate::tool::Reply;
 use crate::wire;
 
@@ -46,7 +46,8 @@ struct Table {
 
 struct Listening {
     subscriber: Arc<Subscriber>,
-    resources: usize,
+    /// How many resources and tasks it hears of.
+    subjects: usize,
 }
 
 struct InFlight {
@@ -83,8 +84,7 @@ impl Calls {
         match begins {
             Some(Begins::AtOnce) => return self.start_task(&id, call, work, &reply_to),
             Some(Begins::Always) if !has_room() => {
-                let full = Err(Error::Refused("Too many tasks; wait for some to end"));
-                return self.answer(&id, &call, &reply_to, &full);
+                return self.answer(&id, &call, &reply_to, &Err(TOO_MANY));
             }
             _ => {}
         }
@@ -190,21 +190,21 @@ impl Calls {
         self.notify_if_idle(&table);
     }
 
-    /// Opens a listen stream; `resources` is how many it hears of. The limit is of all streams
-    /// together.
+    /// Opens a listen stream; `subjects` is how many resources and tasks it hears of. The limit is
+    /// of all streams together.
     pub(crate) fn listen(
         &self,
         id: Id<'static>,
         subscriber: Arc<Subscriber>,
-        resources: usize,
+        subjects: usize,
     ) -> Result<(), Error> {
         let mut table = self.lock();
         let most = self.registry.limits.max_subscriptions;
-        let others: usize = table.listens.values().map(|other| other.resources).sum();
-        if table.listens.len() >= most || others + resources > most {
+        let others: usize = table.listens.values().map(|other| other.subjects).sum();
+        if table.listens.len() >= most || others + subjects > most {
             return Err(Error::Refused("Too many subscriptions; end some first"));
         }
-        table.listens.insert(id, Listening { subscriber, resources });
+        table.listens.insert(id, Listening { subscriber, subjects });
         Ok(())
     }
 
@@ -214,6 +214,9 @@ impl Calls {
             let changes = listening.subscriber.take_pending();
             if !changes.is_empty() {
                 outbox.push(|out| wire::write_changes(out, &changes, Some(id)));
+            }
+            for task in changes.tasks.iter().filter_map(|task| self.registry.tasks.known(task)) {
+                outbox.push(|out| wire::write_task(out, &self.registry, &task, id));
             }
         }
     }

@@ -1,12 +1,10 @@
 //! Subscriptions: what a client may hear of, in both eras.
 
-use std::sync::Arc;
-
 use super::calls::Calls;
+use crate::call::Origin;
 use crate::changes::Interest;
 use crate::error::Error;
 use crate::jsonrpc::Id;
-use crate::outbox::Outbox;
 use crate::params::{self, Params};
 use crate::registry::Registry;
 use crate::wire::{self, ListenFilter};
@@ -20,22 +18,25 @@ pub(crate) fn unsolicited(registry: &Registry) -> Interest {
         tool_list: registry.tools_change,
         prompt_list: registry.prompts_change,
         resource_list: registry.list_resources.is_some(),
-        resources: Default::default(),
+        ..Interest::default()
     }
 }
 
 /// Opens a `subscriptions/listen` stream: the acknowledgement now, changes later.
 pub(crate) fn open(
-    registry: &Registry,
     calls: &Calls,
-    outbox: &Arc<Outbox>,
     id: &Id<'_>,
     params: &Params<'_>,
+    origin: &Origin,
 ) -> Result<(), Error> {
+    let Origin { registry, stream, client, owner, .. } = origin;
     let filter: ListenFilter = params::required(params.notifications, "notifications")?;
+    if filter.task_ids.is_some() && registry.has_tasks() && !wire::declares_tasks(client) {
+        return Err(wire::tasks_needed());
+    }
     let asked = Interest::from(filter);
     asked.resources.iter().try_for_each(|uri| can_be_kept(uri))?;
-    if asked.resources.len() > registry.limits.max_subscriptions {
+    if asked.resources.len() + asked.tasks.len() > registry.limits.max_subscriptions {
         return Err(too_many(registry));
     }
     let offered = unsolicited(registry);
@@ -48,10 +49,16 @@ pub(crate) fn open(
             .into_iter()
             .filter(|uri| registry.reader(uri).is_some())
             .collect(),
+        tasks: asked
+            .tasks
+            .into_iter()
+            .filter(|id| registry.tasks.find(id, owner).is_ok())
+            .collect(),
     };
-    let subscriber = registry.changes.subscribe(honoured.clone(), outbox);
-    calls.listen(id.clone().into_owned(), subscriber, honoured.resources.len())?;
-    outbox.push(|out| wire::write_acknowledged(out, id, &honoured));
+    let subscriber = registry.changes.subscribe(honoured.clone(), stream);
+    let subjects = honoured.resources.len() + honoured.tasks.len();
+    calls.listen(id.clone().into_owned(), subscriber, subjects)?;
+    stream.push(|out| wire::write_acknowledged(out, id, &honoured));
     Ok(())
 }
 
@@ -65,5 +72,5 @@ pub(crate) fn can_be_kept(uri: &str) -> Result<(), Error> {
 
 pub(crate) fn too_many(registry: &Registry) -> Error {
     let most = registry.limits.max_subscriptions;
-    Error::invalid_params(format!("More than {most} resource subscriptions"))
+    Error::invalid_params(format!("More than {most} subscriptions"))
 }

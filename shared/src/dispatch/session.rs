@@ -16,7 +16,7 @@ use crate::ask::AskError;
 use crate::error::Error;
 use crate::jsonrpc::{self, Id, Line, Message, Refusal, Response};
 use crate::outbox::{End, Outbox};
-use crate::params::Params;
+use crate::params::{Params, claims_stateless};
 use crate::policy::RateLimit;
 use crate::principal::Principal;
 use crate::registry::Registry;
@@ -295,11 +295,4 @@ impl Drop for Session {
             self.registry.tasks.end_session(self.number);
         }
     }
-}
-
-fn claims_stateless(message: &Message<'_>) -> bool {
-    let Message::Request { params, .. } = message else {
-        return false;
-    };
-    Params::read(*params).and_then(|params| params.meta()).is_ok_and(|meta| meta.claims_stateless())
 }

@@ -70,6 +70,7 @@ impl Session {
                     rate_limit: self.rate_limit.clone(),
                     principal: self.principal.clone(),
                     owner: self.owner(),
+                    standing: Some(Arc::clone(&self.outbox)),
                 };
                 Ok(route::route(method, params, meta, origin))
             }

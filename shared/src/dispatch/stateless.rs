@@ -34,10 +34,6 @@ impl Session {
         let Request { id, method, params, meta, stream } = *request;
         match method {
             "server/discover" => return Ok(Routed::Now(Ok(Answer::Discovered))),
-            "subscriptions/listen" => {
-                listen::open(&self.registry, &self.calls, stream, id, params)?;
-                return Ok(Routed::Listening);
-            }
             _ if STATEFUL_METHODS.contains(&method) => {
                 return Err(Error::MethodNotFound(method.to_owned()));
             }
@@ -54,7 +50,12 @@ impl Session {
             rate_limit: self.rate_limit.clone(),
             principal: self.principal.clone(),
             owner: Owner { principal: self.principal.clone(), session: None },
+            standing: None,
         };
+        if method == "subscriptions/listen" {
+            listen::open(&self.calls, id, params, &origin)?;
+            return Ok(Routed::Listening);
+        }
         Ok(route::route(method, params, meta, origin))
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::pages::{cursor_purpose, open_cursor};
 use super::route::{Routed, start};
 use crate::answer::{Answer, Outcome};
 use crate::call::{Asks, Beginning, Kind, Origin};
@@ -19,8 +20,6 @@ use crate::wire;
 
 /// Tasks on a page.
 const PAGE: usize = 100;
-
-const CURSOR: &str = "cursor tasks";
 
 /// Methods of 2025-11-25 alone; 2026-07-28 has the others, too, as an extension.
 const STATEFUL_ONLY: [&str; 2] = ["tasks/result", "tasks/list"];
@@ -91,21 +90,17 @@ fn result(task: Arc<Task>, meta: &Meta<'_>, origin: Origin) -> Result<Routed, Er
 
 fn list(registry: &Registry, params: &Params<'_>, owner: &Owner) -> Outcome {
     let tasks = registry.tasks.of(owner);
+    let purpose = cursor_purpose("tasks/list", owner.principal.as_deref());
     let after = match params.cursor {
         None => None,
-        cursor => {
-            let cursor = params::string(cursor, "cursor")?;
-            let id = registry.seal.open(CURSOR, &cursor);
-            let id = id.and_then(|id| String::from_utf8(id).ok());
-            Some(id.ok_or_else(|| Error::invalid_params("Invalid cursor"))?)
-        }
+        cursor => Some(open_cursor(registry, &purpose, &params::string(cursor, "cursor")?)?),
     };
     // A task that has gone meanwhile was older than all that are left.
     let start = after.and_then(|id| tasks.iter().position(|task| task.id == id));
     let rest = tasks.get(start.map_or(0, |last| last + 1)..).unwrap_or_default();
     let page = rest.get(..PAGE).unwrap_or(rest);
     let next_cursor = match page.last() {
-        Some(last) if page.len() < rest.len() => registry.seal.seal(CURSOR, last.id.as_bytes()),
+        Some(last) if page.len() < rest.len() => registry.seal.seal(&purpose, last.id.as_bytes()),
         _ => None,
     };
     Ok(Answer::Tasks { tasks: page.to_vec(), next_cursor })
@@ -117,7 +112,10 @@ pub(super) fn plan(
     params: &Params<'_>,
     origin: &Origin,
 ) -> Result<Option<TaskPlan>, Error> {
-    let plan = |begins, ttl| Some(TaskPlan { owner: origin.owner.clone(), ttl, begins });
+    let plan = |begins, ttl| {
+        let (owner, standing) = (origin.owner.clone(), origin.standing.clone());
+        Some(TaskPlan { owner, ttl, begins, standing })
+    };
     let tasks = tool.options.tasks;
     if origin.revision.is_stateless() {
         return match tasks {

@@ -13,8 +13,8 @@ use super::access::only;
 use super::reply::{self, Refused, Reply};
 use super::route::Caller;
 use super::{Front, stateful, stateless};
-use crate::jsonrpc::{self, Line, Message};
-use crate::params::Params;
+use crate::jsonrpc::{self, Line};
+use crate::params::claims_stateless;
 use crate::revision::Revision;
 use crate::wire::RoutingHeaders;
 
@@ -51,17 +51,11 @@ pub(super) async fn post(
 
 /// A request says which era it is of in its body; where the body does not, its headers do.
 fn is_stateless(line: &Line<'_>, headers: &RoutingHeaders<'_>, has_session: bool) -> bool {
-    let claims = match line {
-        Line::Single(Ok(Message::Request { params, .. })) => Params::read(*params)
-            .and_then(|params| params.meta())
-            .is_ok_and(|meta| meta.claims_stateless()),
-        _ => false,
-    };
     // A header that names no revision is refused by whom the session, or its absence, leads to.
-    claims
-        || headers.version.is_some_and(|version| {
-            Revision::parse(version).map_or(!has_session, Revision::is_stateless)
-        })
+    let is_named = headers.version.is_some_and(|version| {
+        Revision::parse(version).map_or(!has_session, Revision::is_stateless)
+    });
+    is_named || matches!(line, Line::Single(Ok(message)) if claims_stateless(message))
 }
 
 /// Requests are JSON; answers may be JSON or events, and the client takes both.

@@ -14,6 +14,7 @@ use super::route::Caller;
 use super::sessions::HttpSession;
 use super::stateful::busy;
 use super::stream::{Reader, Stream};
+use crate::jsonrpc;
 use crate::outbox::Outbox;
 
 /// Opens a session and tells the client where to send its messages.
@@ -45,13 +46,10 @@ pub(super) async fn post(
         return Err(missing());
     }
     let bytes = read(front, body).await?;
+    let line = jsonrpc::parse_line(&bytes, front.registry.limits.max_depth);
     #[cfg(feature = "oauth")]
-    super::oauth::check_scopes(
-        front,
-        caller,
-        &crate::jsonrpc::parse_line(&bytes, front.registry.limits.max_depth),
-    )?;
-    session.session.line(&bytes);
+    super::oauth::check_scopes(front, caller, &line)?;
+    session.session.deliver(line, session.standing.outbox(), None);
     Ok(reply::text(202, "Accepted"))
 }
 

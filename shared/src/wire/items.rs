@@ -37,7 +37,9 @@ pub(crate) fn tool_item(revision: Revision, tool: &Tool) -> Item {
         }
         if revision.has_tool_annotations() {
             object.object("annotations", |hints| {
-                hints.optional("title", tool.options.title);
+                if !revision.has_titles() {
+                    hints.optional("title", tool.options.title);
+                }
                 hints.field("readOnlyHint", &tool.options.read_only);
                 hints.field("destructiveHint", &tool.options.destructive);
                 hints.field("idempotentHint", &tool.options.idempotent);

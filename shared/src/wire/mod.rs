@@ -163,19 +163,27 @@ pub(crate) fn write_progress(
     done: u64,
     total: Option<u64>,
     text: Option<&str>,
+    task: Option<&Task>,
 ) {
     notification(out, "notifications/progress", |params| {
         params.raw("progressToken", token);
         params.field("progress", &done);
         params.optional("total", total.as_ref());
         params.optional("message", text);
+        params.optional("_meta", task.map(related_task).as_ref());
     });
 }
 
-pub(crate) fn write_log(out: &mut Vec<u8>, level: Level, data: &impl Serialize) {
+pub(crate) fn write_log(
+    out: &mut Vec<u8>,
+    level: Level,
+    data: &impl Serialize,
+    task: Option<&Task>,
+) {
     notification(out, "notifications/message", |params| {
         params.field("level", &level);
         params.field("data", data);
+        params.optional("_meta", task.map(related_task).as_ref());
     });
 }
 
@@ -202,6 +210,14 @@ pub(crate) fn write_changes(out: &mut Vec<u8>, changes: &Interest, listen: Optio
     for uri in &changes.resources {
         change("notifications/resources/updated", Some(uri));
     }
+}
+
+/// Appends what a task that a listen stream hears of is like now.
+pub(crate) fn write_task(out: &mut Vec<u8>, registry: &Registry, task: &Task, listen: &Id<'_>) {
+    notification(out, "notifications/tasks", |params| {
+        tasks::shown(params, registry, Revision::V2026_07_28, task);
+        modern::write_subscription_id(params, listen);
+    });
 }
 
 fn notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut Object<'_>)) {

@@ -88,6 +88,8 @@ pub(crate) struct ListenFilter {
     prompts_list_changed: bool,
     resources_list_changed: bool,
     resource_subscriptions: Vec<String>,
+    /// Of the extension.
+    pub(crate) task_ids: Option<Vec<String>>,
 }
 
 impl From<ListenFilter> for Interest {
@@ -97,6 +99,7 @@ impl From<ListenFilter> for Interest {
             prompt_list: filter.prompts_list_changed,
             resource_list: filter.resources_list_changed,
             resources: filter.resource_subscriptions.into_iter().collect(),
+            tasks: filter.task_ids.unwrap_or_default().into_iter().collect(),
         }
     }
 }
@@ -116,6 +119,9 @@ pub(crate) fn write_acknowledged(out: &mut Vec<u8>, listen: &Id<'_>, honoured: &
             }
             if !honoured.resources.is_empty() {
                 filter.field("resourceSubscriptions", &honoured.resources);
+            }
+            if !honoured.tasks.is_empty() {
+                filter.field("taskIds", &honoured.tasks);
             }
         });
         write_subscription_id(params, listen);
