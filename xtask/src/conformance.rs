@@ -75,10 +75,9 @@ impl Over {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    let server = workspace.server(OFFICIAL)?;
     let targets = match (&args.stdio, &args.url) {
         (None, _) if args.official => {
-            workspace.build(std::slice::from_ref(&server), Profile::Debug)?;
+            workspace.build(&[workspace.server(OFFICIAL)?], Profile::Debug)?;
             Vec::new()
         }
         _ if args.official => Vec::new(),
@@ -94,7 +93,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let mut report = check(&targets, &options)?;
     match &args.stdio {
         Some(command) if with_official => report.rows.extend(bridged(workspace, command)?),
-        _ if with_official => report.rows.extend(official(workspace, &server)?),
+        _ if with_official => report.rows.extend(official(workspace)?),
         _ => {}
     }
     if let Some(path) = &args.json {
@@ -111,7 +110,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 pub(crate) fn run_all(workspace: &Workspace, schema_dir: Option<PathBuf>) -> Result<()> {
     let targets = ours(workspace, &[], Over::Both)?;
     let mut report = check(&targets, &Options { schema_dir, ..Options::default() })?;
-    report.rows.extend(official(workspace, &workspace.server(OFFICIAL)?)?);
+    report.rows.extend(official(workspace)?);
     // For our own servers a recommendation is as good as a requirement.
     let is_green = report.passed() && !report.rows.iter().any(Row::is_red);
     ensure!(is_green, "a requirement does not hold");
@@ -132,9 +131,10 @@ fn check(targets: &[Target], options: &Options) -> Result<Report> {
     Ok(Report { server: names.join(", "), rows: all })
 }
 
-/// The official suite, on a server that is built.
-fn official(workspace: &Workspace, server: &Server) -> Result<Vec<Row>> {
-    let binary = workspace.binary(server, Profile::Debug);
+/// The official suite, on the server that has its fixtures and is built.
+fn official(workspace: &Workspace) -> Result<Vec<Row>> {
+    let server = workspace.server(OFFICIAL)?;
+    let binary = workspace.binary(&server, Profile::Debug);
     let rows = suite(workspace)?.run(&server.name, &binary)?;
     print_official(&rows);
     Ok(rows)
