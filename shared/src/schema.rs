@@ -63,7 +63,84 @@ pub(crate) fn input<T: JsonSchema>() -> Schema {
 
 /// The schema of what a handler returns.
 pub(crate) fn output<T: JsonSchema>() -> Schema {
-    finish(settings().for_serialize().into_generator().into_root_schema_for::<T>())
+    let schema = finish(settings().for_serialize().into_generator().into_root_schema_for::<T>());
+    Schema { json: published(&schema.json), ..schema }
+}
+
+/// Keeps `null` in the schema of a field that may be left out, where it says something else than
+/// leaving it out: `#[schemars(extend("nullable" = true))]`.
+const NULLABLE: &str = "nullable";
+
+/// A schema as clients see it. A field that may be left out need not say that it may be null,
+/// too: a model pays for each word, and some clients can read but one type.
+pub(crate) fn published(schema: &Value) -> Value {
+    let mut published = schema.clone();
+    each_schema(&mut published, &mut |schema| {
+        let required = schema.get("required").cloned().unwrap_or_default();
+        let required = required.as_array().map(Vec::as_slice).unwrap_or_default();
+        let Some(Value::Object(properties)) = schema.get_mut("properties") else {
+            return;
+        };
+        for (name, property) in properties {
+            if !required.iter().any(|required| required == name)
+                && let Value::Object(property) = property
+                && !property.contains_key(NULLABLE)
+            {
+                leave_out_null(property);
+            }
+        }
+    });
+    checked(published)
+}
+
+/// A schema as arguments are held to it.
+pub(crate) fn checked(mut schema: Value) -> Value {
+    each_schema(&mut schema, &mut |schema| drop(schema.remove(NULLABLE)));
+    schema
+}
+
+fn leave_out_null(property: &mut Map<String, Value>) {
+    if let Some(Value::Array(listed)) = property.get_mut("enum") {
+        listed.retain(|value| !value.is_null());
+    }
+    if let Some(kind) = property.get_mut("type")
+        && let Some(kinds) = kind.as_array_mut()
+    {
+        kinds.retain(|kind| kind != "null");
+        if let [only] = kinds.as_slice() {
+            *kind = only.clone();
+        }
+    }
+    let Some(Value::Array(alternatives)) = property.get_mut("anyOf") else {
+        return;
+    };
+    alternatives.retain(|alternative| alternative.get("type").is_none_or(|kind| kind != "null"));
+    if let [Value::Object(only)] = alternatives.as_mut_slice() {
+        let only = std::mem::take(only);
+        property.remove("anyOf");
+        property.extend(only);
+    }
+}
+
+/// Visits a schema and those it holds, the outer first.
+fn each_schema(schema: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>)) {
+    match schema {
+        Value::Object(map) => {
+            visit(map);
+            for (key, value) in map {
+                match value {
+                    // A map of schemas is not a schema: its keys are anybody's names.
+                    Value::Object(named) if ["properties", "$defs"].contains(&key.as_str()) => {
+                        named.values_mut().for_each(|schema| each_schema(schema, visit));
+                    }
+                    Value::Object(_) | Value::Array(_) => each_schema(value, visit),
+                    _ => {}
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|schema| each_schema(schema, visit)),
+        _ => {}
+    }
 }
 
 /// 2020-12 is the protocol's default dialect and need not be named.
@@ -90,25 +167,30 @@ fn finish(schema: schemars::Schema) -> Schema {
 const FORMATS: [&str; 9] =
     ["date", "date-time", "time", "email", "uri", "uuid", "ipv4", "ipv6", "regex"];
 
-fn tidy(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            let is_foreign =
-                |format: &Value| format.as_str().is_some_and(|f| !FORMATS.contains(&f));
-            if map.get("format").is_some_and(is_foreign) {
-                map.remove("format");
-            }
-            // What is left out is null: no need to say so for each optional field.
-            if map.get("default").is_some_and(Value::is_null) {
-                map.remove("default");
-            }
-            if let Some(Value::String(text)) = map.get_mut("description") {
-                *text = unwrap_lines(text);
-            }
-            map.values_mut().for_each(tidy);
+fn tidy(json: &mut Value) {
+    each_schema(json, &mut |schema| {
+        let is_foreign = |format: &Value| format.as_str().is_some_and(|f| !FORMATS.contains(&f));
+        if schema.get("format").is_some_and(is_foreign) {
+            schema.remove("format");
         }
-        Value::Array(items) => items.iter_mut().for_each(tidy),
-        _ => {}
+        // What is left out is null: no need to say so for each optional field.
+        if schema.get("default").is_some_and(Value::is_null) {
+            schema.remove("default");
+        }
+        if let Some(Value::String(text)) = schema.get_mut("description") {
+            *text = unwrap_lines(text);
+        }
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            properties.values_mut().for_each(spell_out_anything);
+        }
+        schema.get_mut("items").into_iter().for_each(spell_out_anything);
+    });
+}
+
+/// Not every client can read a schema that is no object.
+fn spell_out_anything(schema: &mut Value) {
+    if *schema == Value::Bool(true) {
+        *schema = Value::Object(Map::new());
     }
 }
 
@@ -116,4 +198,47 @@ fn tidy(value: &mut Value) {
 fn unwrap_lines(text: &str) -> String {
     let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
     paragraphs.collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::{Deserialize, Serialize};
+    use serde_json::json;
+
+    use super::*;
+    use crate::validate::Arguments;
+
+    #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Color {
+        Red,
+        Blue,
+    }
+
+    #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+    struct Paint {
+        /// How many.
+        count: Option<u8>,
+        #[serde(default)]
+        color: Option<Color>,
+        anything: Option<Value>,
+        #[schemars(extend("nullable" = true))]
+        cleared: Option<String>,
+        layers: Option<Vec<Option<Paint>>>,
+    }
+
+    #[test]
+    fn a_field_that_may_be_left_out_is_published_without_null_and_takes_it() {
+        let arguments = Arguments::new(input::<Paint>().json);
+        let published = arguments.schema();
+        let properties = &published["properties"];
+        assert_eq!(properties["count"]["type"], "integer");
+        assert_eq!(properties["color"], json!({"$ref": "#/$defs/Color"}));
+        assert_eq!(properties["anything"], json!({}));
+        assert_eq!(properties["cleared"], json!({"type": ["string", "null"]}));
+        assert!(properties["layers"]["items"]["anyOf"].is_array(), "{published}");
+        let nothing = json!({"count": null, "color": null, "cleared": null, "layers": [null]});
+        assert!(arguments.read::<Paint>(&nothing.to_string()).is_ok());
+        assert!(arguments.read::<Paint>(r#"{"count": "1"}"#).is_err());
+    }
 }

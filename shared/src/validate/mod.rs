@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::error::ToolError;
 use crate::jsonrpc::without_position;
+use crate::schema;
 use checker::Checker;
 pub(crate) use number::write_whole_numbers;
 pub(crate) use words::shortened;
@@ -70,6 +71,8 @@ const BEYOND_TYPES: [&str; 12] = [
 #[derive(Debug, Clone)]
 pub(crate) struct Arguments {
     schema: Value,
+    /// The same without what tells a model nothing.
+    published: Value,
     /// Parsing alone would let through what the schema forbids.
     is_stricter_than_type: bool,
 }
@@ -77,11 +80,14 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn new(schema: Value) -> Self {
         let is_stricter_than_type = mentions(&schema, &BEYOND_TYPES);
-        Self { schema, is_stricter_than_type }
+        let published = schema::published(&schema);
+        Self { schema: schema::checked(schema), published, is_stricter_than_type }
     }
 
+    /// As clients see it. Left out is `null` as another way to leave out a field, which is taken
+    /// all the same.
     pub(crate) fn schema(&self) -> &Value {
-        &self.schema
+        &self.published
     }
 
     /// Reads the arguments into the handler's type, or says what is wrong with them.
