@@ -52,8 +52,7 @@ pub(crate) struct Written {
     ignored: Vec<String>,
 }
 
-/// Takes out of a schema what tells a model nothing: empty defaults, and `null` as another way to
-/// leave a field out. A field that `null` clears keeps it, by `extend("nullable" = true)`.
+/// Takes out of a schema what tells a model nothing: empty defaults.
 fn frugal(schema: &mut Schema) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
     for property in properties.values_mut().filter_map(Value::as_object_mut) {
@@ -67,17 +66,6 @@ fn frugal(schema: &mut Schema) {
             if property.get(name).is_some_and(is_empty) {
                 property.remove(name);
             }
-        }
-        if property.remove("nullable").is_some() {
-            continue;
-        }
-        if let Some(Value::Array(values)) = property.get_mut("enum") {
-            values.retain(|value| !value.is_null());
-        }
-        if let Some(kinds) = property.get_mut("type")
-            && let Some(kind) = kinds.as_array().and_then(|kinds| kinds.first()).cloned()
-        {
-            *kinds = kind;
         }
     }
 }
