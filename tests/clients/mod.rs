@@ -15,6 +15,8 @@ use workspace_tests::web::server::HttpServer;
 
 use crate::built::{self, ASKER};
 
+mod inspector;
+
 const MIN_NODE_MAJOR: u32 = 20;
 const MIN_PYTHON_MINOR: u32 = 10;
 
@@ -142,9 +144,14 @@ fn node_packages() -> Result<Option<PathBuf>> {
         eprintln!("skipped: this test needs Node {MIN_NODE_MAJOR} or newer, and npm, on the PATH");
         return Ok(None);
     }
-    let folder = installation("ts")?;
+    install_from_npm("ts").map(Some)
+}
+
+/// The folder of this name beside this file, copied and with what its list names installed.
+fn install_from_npm(name: &str) -> Result<PathBuf> {
+    let folder = installation(name)?;
     let _only_one = lock(&folder)?;
-    for entry in fs::read_dir(sources().join("ts"))? {
+    for entry in fs::read_dir(sources().join(name))? {
         let entry = entry?;
         if entry.file_type()?.is_file() {
             copy_if_changed(&entry.path(), &folder.join(entry.file_name()))?;
@@ -155,7 +162,7 @@ fn node_packages() -> Result<Option<PathBuf>> {
         let npm = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
         run(Command::new("npm").args(npm).current_dir(&folder))
     })?;
-    Ok(Some(folder))
+    Ok(folder)
 }
 
 /// The interpreter of a virtual environment with the SDK in it.

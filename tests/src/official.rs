@@ -68,6 +68,11 @@ impl Suite {
         Ok(Suite { node: node(folder)?, folder: folder.to_owned() })
     }
 
+    /// A Node that is new enough for the suite.
+    pub fn node(&self) -> &Path {
+        &self.node
+    }
+
     /// Runs everything there is on the server that `program` starts, and gives a row for each
     /// check of each scenario.
     pub fn run(&self, server: &str, program: &Path) -> Result<Vec<Row>> {
