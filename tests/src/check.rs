@@ -4,7 +4,6 @@ use crate::case::Case;
 use crate::client::Client;
 use crate::findings::Findings;
 use crate::peer::Peer;
-use crate::pipes::Pipes;
 use crate::profile::Profile;
 use crate::revision::Revision;
 use crate::run::Target;
@@ -164,16 +163,6 @@ impl<'a> Ctx<'a> {
             _ => Peer::Http(start(&endpoint)?.connect(self.revision, self.transcript.clone())),
         };
         Ok(self.client_on(peer))
-    }
-
-    /// A connection whose answers stay unread until its peer is told to read.
-    pub fn unread(&self) -> Result<Client, Outcome> {
-        let Endpoint::Stdio(command) = &self.target.endpoint else {
-            return Err(skip("only a pipe can be left unread so"));
-        };
-        let pipes = Pipes::spawn_unread(command, self.transcript.clone());
-        let pipes = pipes.map_err(|error| fail(format!("the server does not start: {error}")))?;
-        Ok(self.client_on(Peer::Pipes(pipes)))
     }
 
     pub fn transport(&self) -> Transport {

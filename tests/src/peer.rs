@@ -101,10 +101,15 @@ impl Peer {
         }
     }
 
-    /// Lets the server's output be read, if that has been held back.
-    pub fn start_reading(&mut self) {
+    /// Leaves what the server writes unread from now on, or reads it again. Only a pipe can be left
+    /// so.
+    pub fn pause_reading(&self, is_paused: bool) {
         if let Peer::Pipes(pipes) = self {
-            pipes.start_reading();
+            if is_paused {
+                pipes.pause_reading();
+            } else {
+                pipes.go_on_reading();
+            }
         }
     }
 
@@ -147,7 +152,7 @@ impl Peer {
         }
     }
 
-    /// Starts `command` with its stdout unread if it is to be read only later.
+    /// Starts `command`.
     pub fn spawn(command: &[String], transcript: Transcript) -> std::io::Result<Peer> {
         Pipes::spawn(command, transcript).map(Peer::Pipes)
     }

@@ -9,12 +9,14 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How much of the server's stderr is kept: enough for a panic message with its backtrace.
 const STDERR_TAIL_BYTES: usize = 16 * 1024;
+/// How much is written at a time.
+const CHUNK_BYTES: usize = 16 * 1024;
 /// Stands in for a timed `wait`, which the standard library does not have.
 const EXIT_POLL: Duration = Duration::from_millis(2);
 
@@ -23,22 +25,15 @@ pub struct Pipes {
     child: Child,
     input: Option<Sender<Vec<u8>>>,
     output: Receiver<Incoming>,
-    gate: Option<Sender<()>>,
+    pause: Arc<Pause>,
     written_bytes: Arc<AtomicU64>,
     stderr: Arc<Mutex<Vec<u8>>>,
     transcript: Transcript,
 }
 
 impl Pipes {
-    /// Starts `command` and reads its stdout from the first byte on.
+    /// Starts `command` and reads its stdout.
     pub fn spawn(command: &[String], transcript: Transcript) -> io::Result<Pipes> {
-        let mut peer = Pipes::spawn_unread(command, transcript)?;
-        peer.start_reading();
-        Ok(peer)
-    }
-
-    /// Starts `command` but leaves its stdout unread until [`Pipes::start_reading`].
-    pub fn spawn_unread(command: &[String], transcript: Transcript) -> io::Result<Pipes> {
         let (program, arguments) = command
             .split_first()
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "empty command"))?;
@@ -53,12 +48,12 @@ impl Pipes {
             return Err(io::Error::other("the child has no pipes"));
         };
         let written_bytes = Arc::new(AtomicU64::new(0));
-        let (gate, opened) = mpsc::channel();
+        let pause = Arc::new(Pause::default());
         let peer = Pipes {
             child,
             input: Some(start_writer(stdin, Arc::clone(&written_bytes))),
-            output: start_reader(stdout, opened),
-            gate: Some(gate),
+            output: start_reader(stdout, Arc::clone(&pause)),
+            pause,
             written_bytes,
             stderr: start_stderr(stderr),
             transcript,
@@ -66,12 +61,14 @@ impl Pipes {
         Ok(peer)
     }
 
-    /// Lets the reader thread run; a second call changes nothing.
-    pub fn start_reading(&mut self) {
-        if let Some(gate) = self.gate.take() {
-            // A reader that has already ended has nothing left to read.
-            let _ = gate.send(());
-        }
+    /// Leaves the server's stdout unread, but for the little that is buffered, until
+    /// [`Pipes::go_on_reading`].
+    pub fn pause_reading(&self) {
+        self.pause.set(true);
+    }
+
+    pub fn go_on_reading(&self) {
+        self.pause.set(false);
     }
 
     /// Queues bytes for the server's stdin, exactly as given. Never blocks.
@@ -132,6 +129,7 @@ impl Pipes {
 
 impl Drop for Pipes {
     fn drop(&mut self) {
+        self.go_on_reading();
         // Both fail only when the process has already ended, which is what is wanted.
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -144,7 +142,9 @@ fn start_writer(mut stdin: ChildStdin, written_bytes: Arc<AtomicU64>) -> Sender<
         for bytes in queue {
             let mut rest = bytes.as_slice();
             while !rest.is_empty() {
-                let Ok(count @ 1..) = stdin.write(rest) else {
+                // A pipe takes a long write whole or not at all, and how far it is would not show.
+                let chunk = rest.get(..CHUNK_BYTES).unwrap_or(rest);
+                let Ok(count @ 1..) = stdin.write(chunk) else {
                     return;
                 };
                 written_bytes.fetch_add(count as u64, Ordering::Relaxed);
@@ -155,14 +155,31 @@ fn start_writer(mut stdin: ChildStdin, written_bytes: Arc<AtomicU64>) -> Sender<
     input
 }
 
-fn start_reader(stdout: ChildStdout, opened: Receiver<()>) -> Receiver<Incoming> {
+/// Whether the reader has to wait before it takes the next line.
+#[derive(Default)]
+struct Pause {
+    is_on: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Pause {
+    fn set(&self, is_on: bool) {
+        *self.is_on.lock().unwrap_or_else(PoisonError::into_inner) = is_on;
+        self.changed.notify_all();
+    }
+
+    fn wait_out(&self) {
+        let is_on = self.is_on.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.changed.wait_while(is_on, |is_on| *is_on));
+    }
+}
+
+fn start_reader(stdout: ChildStdout, pause: Arc<Pause>) -> Receiver<Incoming> {
     let (lines, output) = mpsc::channel();
     thread::spawn(move || {
-        if opened.recv().is_err() {
-            return;
-        }
         let mut stdout = BufReader::with_capacity(64 * 1024, stdout);
         loop {
+            pause.wait_out();
             let mut line = Vec::new();
             let end = !matches!(stdout.read_until(b'\n', &mut line), Ok(1..));
             let incoming = match line.pop() {

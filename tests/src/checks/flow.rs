@@ -137,26 +137,21 @@ const GROWTH_KIB: u64 = 12 * 1024;
 const UNREAD_REQUESTS: u64 = 20_000;
 
 fn holds_back(ctx: &mut Ctx<'_>) -> Verdict {
-    let mut client = ctx.unread()?;
-    if !ctx.revision.is_modern() {
-        let params = crate::revision::initialize_params(ctx.revision.date());
-        client.request("initialize", params);
-        client.notify("notifications/initialized", Value::Null);
-    }
+    let mut client = ctx.fresh()?;
     let listed =
         if ctx.need("tools").is_ok() { "tools/list" } else { ctx.revision.harmless_method() };
     let request = |id| line(&call(Some(json!(id)), listed, ctx.revision.envelope(Value::Null)));
     let mut bytes = Vec::new();
     (0..UNREAD_REQUESTS).for_each(|id| bytes.extend(request(FIRST_ID + id)));
     let total = bytes.len() as u64;
+    client.peer.pause_reading(true);
     client.peer.send(bytes);
     let peak_kib = settled_kib(&client, total)?;
     ensure(peak_kib <= GROWTH_KIB, || {
         format!("{peak_kib} KiB grown with {} bytes taken and nothing read", client.peer.taken())
     })?;
-    client.peer.start_reading();
-    let opening = u64::from(!ctx.revision.is_modern());
-    for answered in 0..UNREAD_REQUESTS + opening {
+    client.peer.pause_reading(false);
+    for answered in 0..UNREAD_REQUESTS {
         let line = client.receive_unparsed(Instant::now() + FLOOD_PATIENCE);
         line.map_err(|why| fail(format!("{why} after {answered} answers")))?;
     }
