@@ -1,5 +1,5 @@
 //! `calculate_sum` by POST on connections that are kept: one call at a time, then 64 connections at
-//! once, beside the official SDK in its best mode and hyper with no protocol at all.
+//! once on a server with a core of its own, beside the official SDK in its best mode and hyper with no protocol at all.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::affinity::OneCore;
+use super::affinity::Pinned;
 use super::metric::Target::{self, AtLeast, AtMost};
 use super::procfs;
 use super::report::Report;
@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 
 const STATEFUL: &str = "2025-11-25";
 const CONNECTIONS: usize = 64;
-/// Few enough to leave the server a core, enough to keep it busy.
+/// Enough threads to keep the server's core busy.
 const DRIVERS: usize = 4;
 
 const MAX_P50_US: Target = AtMost(90.0);
@@ -141,13 +141,17 @@ fn one_round(subject: &Subject, load: Load) -> Result<Figures> {
     let mut connection = server.connect(subject.revision)?;
     let call = Call::sum(subject.revision);
     connection.calls(&call, 1, load.sequential / 10)?;
-    let pinned = OneCore::shared_with(server.child.id());
+    let pinned = Pinned::together(server.child.id());
     let before = procfs::cpu(server.child.id());
     let mut latencies = connection.calls(&call, 10_000, load.sequential)?;
     let used = procfs::cpu(server.child.id()).zip(before).map(|(after, before)| after - before);
     drop(pinned);
     let cpu_us = used.map_or(f64::NAN, |used| used.as_secs_f64() * 1e6 / load.sequential as f64);
-    let (calls_per_s, mut parallel) = server.parallel(subject.revision, load.parallel)?;
+    let pinned = Pinned::apart(server.child.id());
+    let (calls_per_s, _) = server.parallel(subject.revision, load.parallel, DRIVERS)?;
+    // Threads that wait for each other would be part of the time a call takes.
+    let (_, mut parallel) = server.parallel(subject.revision, load.parallel, 1)?;
+    drop(pinned);
     let at = |latencies: &mut [f64], share| percentile(latencies, share).unwrap_or(f64::NAN);
     Ok(Figures {
         p50_us: at(&mut latencies, 0.5),
@@ -214,11 +218,11 @@ impl Server {
     }
 
     /// Calls a second over all connections, and the microseconds of each call.
-    fn parallel(&self, revision: &str, calls: u64) -> Result<(f64, Vec<f64>)> {
-        let each = calls / DRIVERS as u64;
+    fn parallel(&self, revision: &str, calls: u64, drivers: usize) -> Result<(f64, Vec<f64>)> {
+        let each = calls / drivers as u64;
         let mut groups = Vec::new();
-        for _ in 0..DRIVERS {
-            let connections = (0..CONNECTIONS / DRIVERS).map(|_| self.connect(revision));
+        for _ in 0..drivers {
+            let connections = (0..CONNECTIONS / drivers).map(|_| self.connect(revision));
             groups.push(connections.collect::<Result<Vec<_>>>()?);
         }
         let started = Instant::now();

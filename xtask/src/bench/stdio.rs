@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::affinity::OneCore;
+use super::affinity::Pinned;
 use super::asks;
 use super::metric::{Figures, Metric};
 use super::peer::Peer;
@@ -87,7 +87,7 @@ fn sequential(peer: &mut Peer, revision: &str, load: Load, figures: &mut Figures
     one_by_one(peer, &call, 1, WARM_UP_CALLS)?;
     let mut free = one_by_one(peer, &call, 10_000, load.sequential)?;
     figures.set(Metric::SequentialFree, percentile(&mut free, 0.5));
-    let pinned = OneCore::shared_with(peer.pid);
+    let pinned = Pinned::together(peer.pid);
     let cpu = CpuMeter::start(peer);
     let mut latencies = one_by_one(peer, &call, 50_000, load.sequential)?;
     figures.set(Metric::SequentialCpu, cpu.micros_per(load.sequential));
