@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use memchr::{memchr, memmem};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -120,10 +121,17 @@ impl<'a> Params<'a> {
 
 /// Whether a message is a request that claims to be of the stateless era.
 pub(crate) fn claims_stateless(message: &Message<'_>) -> bool {
-    let Message::Request { params, .. } = message else {
+    let Message::Request { params: Some(params), .. } = message else {
         return false;
     };
-    Params::read(*params).and_then(|params| params.meta()).is_ok_and(|meta| meta.claims_stateless())
+    let text = params.get().as_bytes();
+    // A key that is not there as it is written is there in escapes, or not at all.
+    if memmem::find(text, b"io.modelcontextprotocol/").is_none() && memchr(b'\\', text).is_none() {
+        return false;
+    }
+    Params::read(Some(params))
+        .and_then(|params| params.meta())
+        .is_ok_and(|meta| meta.claims_stateless())
 }
 
 impl<'a> Meta<'a> {
