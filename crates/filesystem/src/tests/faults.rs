@@ -46,7 +46,7 @@ fn from_to(source: &str, destination: &str, overwrite: bool) -> TwoPaths {
     TwoPaths { source, destination, overwrite }
 }
 
-/// The changes, by name.
+/// The changes, by name, or the id of one to undo.
 fn make(backend: &Backend, change: &str) {
     match change {
         "create" => drop(backend.write(&write("made")).unwrap()),
@@ -55,20 +55,19 @@ fn make(backend: &Backend, change: &str) {
         "move" => backend.move_file(&from_to("source", "one", true)).unwrap(),
         "copy" => drop(backend.copy_file(&from_to("source", "one", true), &Unobserved).unwrap()),
         "delete" => drop(backend.delete("one", false, &Unobserved).unwrap()),
-        _ => {
-            let changes = [
-                Change::Edit(edit("one")),
-                Change::Write(write("two")),
-                Change::Write(write("made")),
-                Change::Move(from_to("source", "moved", false)),
-                Change::Delete { path: "gone".to_owned(), if_match: None },
-            ];
-            let applied = backend.apply(&changes, false).unwrap();
-            if change == "undo" {
-                backend.undo(&applied.undo.unwrap(), false).unwrap();
-            }
-        }
+        "several" => drop(backend.apply(&several(), false).unwrap()),
+        undo => drop(backend.undo(undo, false).unwrap()),
     }
+}
+
+fn several() -> [Change; 5] {
+    [
+        Change::Edit(edit("one")),
+        Change::Write(write("two")),
+        Change::Write(write("made")),
+        Change::Move(from_to("source", "moved", false)),
+        Change::Delete { path: "gone".to_owned(), if_match: None },
+    ]
 }
 
 /// Does nothing unless [`start`] runs it in a process of its own.
@@ -77,8 +76,11 @@ fn makes_a_change_under_a_tracer() {
     let Some(dir) = std::env::var_os(DIRECTORY).map(PathBuf::from) else {
         return;
     };
-    let change = std::env::var(CHANGE).unwrap();
+    let mut change = std::env::var(CHANGE).unwrap();
     let backend = Backend::open(&[(dir, Access::ReadWrite)], &[]).unwrap();
+    if change == "undo" {
+        change = backend.apply(&several(), false).unwrap().undo.unwrap();
+    }
     ptrace::traceme().unwrap();
     eprintln!("{THREAD}{}", gettid());
     raise(Signal::SIGSTOP).unwrap();
