@@ -1,20 +1,27 @@
 //! Files of the served directories. Knows nothing of MCP.
 //!
-//! Reading order: `root` and `sandbox` open what may be opened and say where writing is allowed,
+//! Reading order: `root`, `beneath` and `sandbox` open what may be opened and say where writing is
+//! allowed,
 //! `wall` is there in case they are wrong,
-//! `names` spells paths. `text` reads lines of a file and `media` all of it, `look` lists and describes,
+//! `hidden` keeps what is denied from sight, `names` spells paths and `near_names` helps with wrong
+//! ones. `text` reads lines of a file and `media` all of it, `look` lists and describes,
 //! `uri` and `complete` name them for resources. `replace` puts
 //! new contents in the place of old, `write` and `edit` say which (`matching` finds what an edit
 //! means, `indent` and `near_miss` help it, `charset` keeps the encoding),
-//! `apply` puts several in place at once. `manage` and `remove`
+//! `apply` makes several changes at once (`step` is one of them, `undo` keeps what was there). `manage` and `remove`
 //! make, move, copy and delete. `walk` visits all below a directory but what `filter` leaves out;
-//! `find`, `grep` and `tree` use it, and `page` keeps their answers small.
+//! `find`, `grep` and `tree` use it, and `page` keeps their answers small. `watch` tells when files
+//! change, with `trail` to know where to look.
 
 mod error;
 mod root;
+mod beneath;
+mod hidden;
 mod sandbox;
+#[cfg_attr(not(target_os = "linux"), path = "backend/wall_missing.rs")]
 mod wall;
 mod names;
+mod near_names;
 mod entries;
 mod etag;
 mod charset;
@@ -29,6 +36,8 @@ mod edit;
 mod matching;
 mod indent;
 mod near_miss;
+mod step;
+mod undo;
 mod apply;
 mod manage;
 mod remove;
@@ -39,6 +48,8 @@ mod find;
 mod grep;
 mod hits;
 mod tree;
+mod trail;
+mod watch;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,14 +69,19 @@ pub(crate) use root::Access;
 pub(crate) use text::{Cut, Lines, ReadText, Text};
 pub(crate) use tree::{LookAtTree, Tree};
 pub(crate) use wall::{Wall, build as build_wall};
+pub(crate) use watch::Watch;
 pub(crate) use write::{Content, WriteFile, Written};
 
-/// The directories this server may use, opened once at start-up.
+use undo::UndoLog;
+
+/// The directories this server may use, opened once at start-up. A clone is another handle.
+#[derive(Clone)]
 pub(crate) struct Backend {
     sandbox: sandbox::Sandbox,
     /// Held while something is changed, so that calls at the same time do not undo each other.
-    changing: Arc<Mutex<()>>,
+    changing: Arc<Mutex<UndoLog>>,
     asks_clients: bool,
+    may_delete: bool,
 }
 
 /// Told how far long work is, and asked whether to go on. Used from several threads.
@@ -85,12 +101,21 @@ impl Backend {
     /// Fails on anything that is not a directory, so that a typing error shows at start-up.
     pub(crate) fn open(dirs: &[(PathBuf, Access)], deny: &[String]) -> Result<Self, Error> {
         let sandbox = sandbox::Sandbox::open(dirs, deny)?;
-        Ok(Self { sandbox, changing: Arc::default(), asks_clients: false })
+        Ok(Self { sandbox, changing: Arc::default(), asks_clients: false, may_delete: false })
     }
 
     /// Whether callers are to be asked for directories of their own, see [`Backend::narrowed`].
     pub(crate) fn asking(self, asks_clients: bool) -> Self {
         Self { asks_clients, ..self }
+    }
+
+    /// Whether files may be deleted where they may be written.
+    pub(crate) fn deleting(self, may_delete: bool) -> Self {
+        Self { may_delete, ..self }
+    }
+
+    pub(crate) fn may_delete(&self) -> bool {
+        self.may_delete
     }
 
     pub(crate) fn asks_clients(&self) -> bool {
@@ -100,11 +125,7 @@ impl Backend {
     /// The same, for somebody who is to see only what is also in these `file://` URIs.
     pub(crate) fn narrowed<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Self {
         let dirs: Vec<PathBuf> = uris.into_iter().filter_map(uri::to_path).collect();
-        Self {
-            sandbox: self.sandbox.narrowed(&dirs),
-            changing: Arc::clone(&self.changing),
-            asks_clients: self.asks_clients,
-        }
+        Self { sandbox: self.sandbox.narrowed(&dirs), ..self.clone() }
     }
 
     pub(crate) fn served(&self) -> Vec<Served> {
@@ -120,6 +141,11 @@ impl Backend {
     /// and of files.
     pub(crate) fn complete(&self, typed: &str) -> Vec<String> {
         complete::complete(&self.sandbox, typed)
+    }
+
+    /// To be told of changes; see [`Watch::new`] about `wake`.
+    pub(crate) fn watch(&self, wake: impl Fn() + Send + Sync + 'static) -> Watch {
+        Watch::new(self.sandbox.clone(), wake)
     }
 
     pub(crate) fn read(&self, request: &ReadText) -> Result<Text, Error> {
@@ -172,8 +198,12 @@ impl Backend {
 
     /// All of the changes or none.
     pub(crate) fn apply(&self, changes: &[Change], dry_run: bool) -> Result<Applied, Error> {
-        let _alone = self.alone();
-        apply::apply(&self.sandbox, changes, dry_run)
+        apply::apply(&self.sandbox, &mut self.alone(), changes, dry_run)
+    }
+
+    /// Puts back all that an [`Backend::apply`] changed, or nothing.
+    pub(crate) fn undo(&self, id: &str, dry_run: bool) -> Result<Applied, Error> {
+        apply::undo(&self.sandbox, &mut self.alone(), id, dry_run)
     }
 
     /// `false` if the directory was there.
@@ -207,8 +237,8 @@ impl Backend {
         remove::delete(&self.sandbox, path, recursive, observer)
     }
 
-    /// Nothing is in the lock, so nothing can be wrong with it.
-    fn alone(&self) -> MutexGuard<'_, ()> {
+    /// What is in the lock is whole after each call on it, whatever happens between them.
+    fn alone(&self) -> MutexGuard<'_, UndoLog> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

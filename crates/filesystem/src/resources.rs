@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
-use mcp::{Completing, Context, Error, Resource, ResourceContents, ResourceResult};
+use mcp::{Changes, Completing, Context, Error, Resource, ResourceContents, ResourceResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::Notify;
 
 use crate::backend::{self, Backend, Kind, List, Order, Whole};
 use crate::tools;
@@ -15,6 +17,8 @@ pub(crate) const FILE: &str = "file:///{+path}";
 /// A longer file is read in parts, by tools.
 const MAX_RESOURCE_BYTES: u64 = 16 * 1024 * 1024;
 const MAX_ENTRIES: usize = 1000;
+/// A file that is written all the time is told of no more often than this.
+const BETWEEN_NOTIFICATIONS: Duration = Duration::from_millis(20);
 
 pub(crate) async fn directories(cx: Context<Backend>) -> ResourceResult<Vec<Resource>> {
     let resource = |served: backend::Served| Resource {
@@ -101,4 +105,30 @@ pub(crate) async fn complete(
     let guess = move || backend.complete(&format!("/{}", typed.value));
     let guesses = cx.blocking(guess).await;
     Ok(guesses.iter().map(|path| path.trim_start_matches('/').to_owned()).collect())
+}
+
+/// Tells subscribers what has changed, as long as the server runs.
+pub(crate) fn watch(backend: &Backend, changes: Changes) {
+    let wake = Arc::new(Notify::new());
+    let waker = Arc::clone(&wake);
+    let mut watch = backend.watch(move || waker.notify_one());
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                () = changes.subscriptions_changed() => {}
+                () = wake.notified() => {}
+            }
+            let uris = changes.subscribed();
+            let look = move || {
+                let changed = watch.changes(&uris);
+                (watch, changed)
+            };
+            let Ok((same, changed)) = tokio::task::spawn_blocking(look).await else {
+                return tracing::error!("resources are watched no more");
+            };
+            watch = same;
+            changed.iter().for_each(|uri| changes.resource_updated(uri));
+            tokio::time::sleep(BETWEEN_NOTIFICATIONS).await;
+        }
+    });
 }

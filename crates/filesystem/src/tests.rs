@@ -3,9 +3,13 @@
 mod applying;
 mod attacks;
 mod edits;
+mod enduring;
+mod faults;
+mod inputs;
 mod listing;
 mod managing;
 mod reading;
+mod reports;
 mod resources;
 mod media;
 mod narrowing;
@@ -13,7 +17,9 @@ mod properties;
 mod crashes;
 mod searching;
 mod trees;
+mod undoing;
 mod walls;
+mod watching;
 mod writing;
 
 use std::os::unix::fs::symlink;

@@ -16,23 +16,39 @@ mod manage;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mcp::{AskError, Context, ToolError};
+use mcp::{ADDITIVE, AskError, Context, DESTRUCTIVE, Server, ToolError};
 
 use crate::backend::{Access, Backend, Error, Observer, Wall, build_wall};
 
-pub(crate) use apply::apply_changes;
-pub(crate) use edit::edit_file;
+use apply::apply_changes;
+use edit::edit_file;
 pub(crate) use find::search_files;
 pub(crate) use grep::search_content;
-pub(crate) use list::{get_file_info, list_directory, served};
-pub(crate) use manage::{copy_file, create_directory, delete, move_file};
+pub(crate) use list::{get_file_info, list_directory, list_with_sizes, served};
+use manage::{copy_file, create_directory, delete, move_file};
 pub(crate) use media::read_media_file;
-pub(crate) use read::{read_multiple_files, read_text_file};
+pub(crate) use read::{read_file, read_multiple_files, read_text_file};
 pub(crate) use tree::directory_tree;
-pub(crate) use write::write_file;
+use write::write_file;
 
 /// An answer of this size is read by a model in one go.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
+
+/// Adds the tools that change something.
+pub(crate) fn that_write(server: Server<Backend>, may_delete: bool) -> Server<Backend> {
+    let make = ADDITIVE.idempotent();
+    let server = server
+        .tool("write_file", DESTRUCTIVE.idempotent(), write_file)
+        .tool("edit_file", DESTRUCTIVE, edit_file)
+        .tool("create_directory", make, create_directory)
+        .tool("apply_changes", DESTRUCTIVE, apply_changes)
+        .tool("move_file", DESTRUCTIVE, move_file)
+        .tool("copy_file", DESTRUCTIVE, copy_file);
+    if !may_delete {
+        return server;
+    }
+    server.tool("delete", DESTRUCTIVE, delete)
+}
 
 /// What this client may use: all that is served, or with `--client-roots` what is also among the
 /// directories it says it works in.

@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// One short round and a small CSV file, no clean build: to see that the bench works
     #[arg(long)]
     quick: bool,
+    /// Another filesystem server to measure beside ours: a command that takes the directory last
+    #[arg(long, value_name = "COMMAND")]
+    filesystem_peer: Option<String>,
     /// Write every figure of every round as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -65,7 +68,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         csv::measure(workspace, args.quick, &mut report);
     }
     if args.wants("filesystem") {
-        filesystem::measure(workspace, args.quick, &mut report);
+        let peer = args.filesystem_peer.as_deref();
+        filesystem::measure(workspace, args.quick, peer, &mut report);
     }
     if args.wants("http") {
         http::measure(workspace, args.quick, &mut report);

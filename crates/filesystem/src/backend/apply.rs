@@ -1,102 +1,140 @@
 //! Changes several files, all or none: all are made ready beside the old ones before the first is
-//! swapped in, and what was swapped in is swapped out again if one cannot be.
+//! put in place, and what was put in place is taken back if one cannot be.
 
-use std::io;
-
-use rustix::io::Errno;
-
-use super::charset::Charset;
 use super::edit::{self, EditFile};
-use super::error::{Error, explain_write};
-use super::replace::{Prepared, Temporary};
+use super::error::Error;
+use super::manage::{self, TwoPaths};
 use super::sandbox::Sandbox;
+use super::step::{Staged, Step};
+use super::undo::{Undo, UndoLog, removing};
 use super::write::{self, WriteFile};
+
+/// Of the new contents of all files together: they are held in memory until all are ready.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 pub(crate) enum Change {
     /// `dry_run` is not looked at.
     Edit(EditFile),
     Write(WriteFile),
+    /// `overwrite` is not looked at: nothing is.
+    Move(TwoPaths),
+    /// A regular file, if it still has this etag.
+    Delete {
+        path: String,
+        if_match: Option<String>,
+    },
 }
 
 pub(crate) struct Applied {
     /// Of all files, unified.
     pub(crate) diff: String,
-    /// Path and etag of each file, if they were changed.
+    /// Path and etag of each file there is now.
     pub(crate) etags: Vec<(String, String)>,
+    /// For [`undo`]; `None` after a dry run, or if there was no room to keep what was there.
+    pub(crate) undo: Option<String>,
 }
 
 pub(super) fn apply(
     sandbox: &Sandbox,
+    log: &mut UndoLog,
     changes: &[Change],
     dry_run: bool,
 ) -> Result<Applied, Error> {
-    let mut prepared: Vec<Prepared> = Vec::new();
-    let mut diffs = String::new();
+    let mut steps = Vec::new();
+    let mut bytes = 0;
     for change in changes {
-        let (next, diff) = prepare(sandbox, change)?;
-        if prepared.iter().any(|other| other.place.real == next.place.real) {
-            return Err(Error::Twice { path: next.path });
+        let (step, diff) = prepare(sandbox, change)?;
+        bytes += step.bytes();
+        if bytes > MAX_BYTES {
+            return Err(Error::TooLarge { path: step.path().to_owned(), max_bytes: MAX_BYTES });
         }
-        diffs.push_str(&diff);
-        prepared.push(next);
+        steps.push((step, diff));
     }
-    let etags = if dry_run { Vec::new() } else { swap_all(&prepared)? };
-    Ok(Applied { diff: edit::within_budget(diffs), etags })
+    make(log, steps, dry_run)
 }
 
-fn prepare(sandbox: &Sandbox, change: &Change) -> Result<(Prepared, String), Error> {
+/// Puts back what was changed under this id, all or none, unless somebody has changed it since.
+pub(super) fn undo(
+    sandbox: &Sandbox,
+    log: &mut UndoLog,
+    id: &str,
+    dry_run: bool,
+) -> Result<Applied, Error> {
+    let steps = log.steps(sandbox, id)?;
+    let applied = make(log, steps, dry_run)?;
+    if !dry_run {
+        log.forget(id);
+    }
+    Ok(applied)
+}
+
+/// What is to be done, and the diff that makes.
+fn prepare(sandbox: &Sandbox, change: &Change) -> Result<(Step, String), Error> {
     match change {
-        Change::Edit(request) => edit::prepare(sandbox, request),
+        Change::Edit(request) => {
+            edit::prepare(sandbox, request).map(|(prepared, diff)| (Step::Put(prepared), diff))
+        }
         Change::Write(request) => {
             let mut prepared = write::prepare(sandbox, request)?;
             let before = match &mut prepared.old {
                 Some(old) => edit::read(&mut old.file, &request.path)?,
                 None => Vec::new(),
             };
-            let text = |bytes: &[u8]| Charset::of(bytes, None).decode(bytes);
-            let diff = match (text(&before), text(&prepared.bytes)) {
-                (Some(before), Some(after)) => edit::diff(&request.path, &before, &after),
-                _ => format!("{} is not text\n", request.path),
-            };
-            Ok((prepared, diff))
+            let diff = edit::diff_bytes(&request.path, &before, &prepared.bytes);
+            Ok((Step::Put(prepared), diff))
         }
+        Change::Move(request) => {
+            let moving = manage::plan_move(sandbox, request)?;
+            let TwoPaths { source, destination, .. } = request;
+            let diff = format!("rename from {source}\nrename to {destination}\n");
+            Ok((Step::Move(moving), diff))
+        }
+        Change::Delete { path, if_match } => removing(sandbox, path, if_match.as_deref()),
     }
 }
 
-fn swap_all(prepared: &[Prepared]) -> Result<Vec<(String, String)>, Error> {
-    let mut staged = Vec::new();
-    for one in prepared {
-        let temporary = one.stage().map_err(|cause| explain_write(cause, &one.path))?;
-        let only_alone = || Error::OnlyAlone { path: one.path.clone() };
-        staged.push((one, temporary.ok_or_else(only_alone)?));
+fn make(log: &mut UndoLog, steps: Vec<(Step, String)>, dry_run: bool) -> Result<Applied, Error> {
+    let (steps, diffs): (Vec<Step>, Vec<String>) = steps.into_iter().unzip();
+    must_not_overlap(&steps)?;
+    let diff = edit::within_budget(diffs.concat());
+    if dry_run {
+        return Ok(Applied { diff, etags: Vec::new(), undo: None });
     }
-    for (done, (one, temporary)) in staged.iter().enumerate() {
-        if let Err(cause) = temporary.swap_in(one.old.as_ref()) {
-            let failed = explain_swap(cause, &one.path);
-            return Err(rolled_back(staged.iter().take(done).rev(), failed));
+    let made = make_all(&steps)?;
+    let mut etags = Vec::new();
+    let mut undos = Vec::new();
+    for (step, etag) in steps.into_iter().zip(made) {
+        etags.extend(etag.clone().map(|etag| (step.path().to_owned(), etag)));
+        undos.push(Undo::of(step, etag.unwrap_or_default()));
+    }
+    Ok(Applied { diff, etags, undo: log.keep(undos) })
+}
+
+fn must_not_overlap(steps: &[Step]) -> Result<(), Error> {
+    for (at, step) in steps.iter().enumerate() {
+        if steps.iter().take(at).any(|before| before.overlaps(step)) {
+            return Err(Error::Twice { path: step.path().to_owned() });
         }
     }
-    let settled = |(one, temporary): &(&Prepared, Temporary)| {
-        let etag = temporary.settle().map_err(|cause| explain_write(cause, &one.path))?;
-        Ok((one.path.clone(), etag))
-    };
-    staged.iter().map(settled).collect()
+    Ok(())
+}
+
+/// The etag of each file there is now.
+fn make_all(steps: &[Step]) -> Result<Vec<Option<String>>, Error> {
+    let staged: Vec<Staged<'_>> = steps.iter().map(Step::stage).collect::<Result<_, _>>()?;
+    for (done, step) in staged.iter().enumerate() {
+        if let Err(failed) = step.make() {
+            return Err(taken_back(staged.iter().take(done).rev(), failed));
+        }
+    }
+    let etags: Result<_, _> = staged.iter().map(Staged::settle).collect();
+    etags.map_err(|failed| taken_back(staged.iter().rev(), failed))
 }
 
 /// What cannot be undone is said.
-fn rolled_back<'a>(
-    last_first: impl Iterator<Item = &'a (&'a Prepared, Temporary<'a>)>,
-    failed: Error,
-) -> Error {
-    last_first.fold(failed, |failed, (one, temporary)| match temporary.swap_out(one.old.as_ref()) {
+fn taken_back<'a>(last_first: impl Iterator<Item = &'a Staged<'a>>, failed: Error) -> Error {
+    last_first.fold(failed, |failed, step| match step.take_back() {
         Ok(()) => failed,
-        Err(_) => Error::NotRolledBack { path: one.path.clone(), failed: Box::new(failed) },
+        Err(_) => Error::NotRolledBack { path: step.path().to_owned(), failed: Box::new(failed) },
     })
-}
-
-fn explain_swap(cause: io::Error, path: &str) -> Error {
-    match Errno::from_io_error(&cause) {
-        Some(Errno::AGAIN) => Error::Moved { path: path.to_owned() },
-        _ => explain_write(cause, path),
-    }
 }

@@ -10,6 +10,7 @@ use super::charset::Charset;
 use super::error::Error;
 use super::matching::{self, Match, line_number};
 use super::near_miss;
+use super::near_names;
 use super::replace::{Old, Prepared};
 use super::sandbox::Sandbox;
 
@@ -57,7 +58,7 @@ pub(super) fn prepare(sandbox: &Sandbox, request: &EditFile) -> Result<(Prepared
     let path = request.path.as_str();
     let place = sandbox.place(path)?;
     if place.found.is_none() {
-        return Err(Error::NotFound { path: path.to_owned() });
+        return Err(near_names::not_found(sandbox, path));
     }
     let mut old = Old::open(&place, path, request.if_match.as_deref())?;
     let bytes = read(&mut old.file, path)?;
@@ -65,7 +66,7 @@ pub(super) fn prepare(sandbox: &Sandbox, request: &EditFile) -> Result<(Prepared
     let (before, after) = apply(bytes, path, &request.edits, named)?;
     let diff = diff(path, &before, &after.text);
     let path = path.to_owned();
-    Ok((Prepared { path, place, old: Some(old), bytes: after.bytes }, diff))
+    Ok((Prepared { path, place, old: Some(old), like: None, bytes: after.bytes }, diff))
 }
 
 /// The text before, and the document after all edits, each made on the result of the one before.
@@ -89,14 +90,14 @@ fn apply(
 }
 
 pub(super) fn read(file: &mut std::fs::File, path: &str) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(Error::TooLarge { path: path.to_owned(), max_bytes: MAX_FILE_BYTES });
+    let failed = |cause| Error::Read { path: path.to_owned(), cause };
+    let too_large = || Error::TooLarge { path: path.to_owned(), max_bytes: MAX_FILE_BYTES };
+    if file.metadata().map_err(failed)?.len() > MAX_FILE_BYTES {
+        return Err(too_large());
     }
-    Ok(bytes)
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES { Err(too_large()) } else { Ok(bytes) }
 }
 
 /// A file as bytes and as text; an edit changes the same part of both.
@@ -200,6 +201,16 @@ pub(super) fn diff(path: &str, before: &str, after: &str) -> String {
     let mut config = TextDiff::configure();
     let diff = config.timeout(Duration::from_millis(500)).diff_lines(before, after);
     within_budget(diff.unified_diff().header(path, path).to_string())
+}
+
+/// Says so if the file is not text.
+pub(super) fn diff_bytes(path: &str, before: &[u8], after: &[u8]) -> String {
+    let decode = |bytes: &[u8]| Charset::of(bytes, None).decode(bytes);
+    let text = |bytes: &[u8]| decode(bytes).filter(|text| !text.contains('\0'));
+    match (text(before), text(after)) {
+        (Some(before), Some(after)) => diff(path, &before, &after),
+        _ => format!("{path} is not text\n"),
+    }
 }
 
 pub(super) fn within_budget(mut diff: String) -> String {

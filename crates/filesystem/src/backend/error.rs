@@ -14,6 +14,10 @@ pub(crate) enum Error {
     Deny { glob: String, reason: String },
     #[error("{path:?} was not found in the served directories")]
     NotFound { path: String },
+    #[error("{path:?} was not found in the served directories; there is {near}")]
+    NotFoundBut { path: String, near: String },
+    #[error("{path:?} was not found: it is a path of Windows; here it would be like {posix:?}")]
+    WindowsPath { path: String, posix: String },
     #[error("{path:?} is outside the served directories; list_allowed_directories names them")]
     Outside { path: String },
     #[error("{path:?} is not a regular file")]
@@ -64,8 +68,12 @@ pub(crate) enum Error {
     Unencodable { what: String, encoding: &'static str },
     #[error("{path:?} has other names or another owner, so it can be changed only alone")]
     OnlyAlone { path: String },
-    #[error("{path:?} is changed twice; put its changes together")]
+    #[error(
+        "{path:?} is changed twice, or is in a directory that is moved; do one after the other"
+    )]
     Twice { path: String },
+    #[error("nothing is known by the undo id {id:?}: it is undone already, or too long ago")]
+    UnknownUndo { id: String },
     #[error("{failed}; and {path:?} could not be put back as it was")]
     NotRolledBack { path: String, failed: Box<Error> },
     /// About the edits of one file; complete in itself.

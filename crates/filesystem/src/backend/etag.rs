@@ -3,7 +3,20 @@
 
 use std::os::fd::AsFd;
 
-use rustix::fs::{Stat, fstat};
+use rustix::fs::{Dev, Stat, fstat};
+
+/// The same as long as it is the same file, wherever it is moved and whatever is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct FileId {
+    device: Dev,
+    inode: u64,
+}
+
+impl FileId {
+    pub(super) fn of(stat: &Stat) -> Self {
+        Self { device: stat.st_dev, inode: stat.st_ino }
+    }
+}
 
 /// Made of the inode, the size and the time of the last change, which no program can set back.
 pub(super) fn of_stat(stat: &Stat) -> String {

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::Match;
@@ -13,8 +14,9 @@ use rustix::fs::{FileType, Mode, OFlags, openat};
 
 use super::entries::{RawEntry, entries, subdirectory};
 use super::error::Error;
+use super::hidden::Hidden;
 use super::root::READ;
-use super::sandbox::{Hidden, kind};
+use super::sandbox::kind;
 
 /// Longer files of patterns are not what they seem.
 const MAX_IGNORE_BYTES: u64 = 1024 * 1024;
@@ -23,6 +25,8 @@ pub(super) struct Filter<'a> {
     hidden: Hidden<'a>,
     exclude: GlobSet,
     obeys_ignore_files: bool,
+    /// Entries that are not shown, as ignored or excluded.
+    left_out: AtomicU64,
 }
 
 /// The patterns of a directory and of those it is in.
@@ -42,7 +46,13 @@ impl<'a> Filter<'a> {
         exclude: &[String],
         obeys_ignore_files: bool,
     ) -> Result<Self, Error> {
-        Ok(Self { hidden, exclude: globs("excludePatterns", exclude, false)?, obeys_ignore_files })
+        let exclude = globs("excludePatterns", exclude, false)?;
+        Ok(Self { hidden, exclude, obeys_ignore_files, left_out: AtomicU64::new(0) })
+    }
+
+    /// How many entries were ignored or excluded; one that is a directory counts as one.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out.load(Ordering::Relaxed)
     }
 
     /// What the directories between a served one and `start`, which is absolute, say.
@@ -108,13 +118,18 @@ impl<'a> Filter<'a> {
                 ignores = self.with_patterns_of(directory, path, ignores);
             }
         }
+        let mut left_out = 0;
         found.retain(|entry| {
             let path = path.join(&entry.name);
-            let is_unwanted = self.hidden.is_hidden(&path)
-                || (self.obeys_ignore_files && ignores.names(&path, entry))
+            if self.hidden.is_hidden(&path) {
+                return false;
+            }
+            let is_unwanted = (self.obeys_ignore_files && ignores.names(&path, entry))
                 || (!self.exclude.is_empty() && self.exclude.is_match(relative.join(&entry.name)));
+            left_out += u64::from(is_unwanted);
             !is_unwanted
         });
+        self.left_out.fetch_add(left_out, Ordering::Relaxed);
         Ok((found, ignores))
     }
 }

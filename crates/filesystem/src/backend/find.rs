@@ -38,6 +38,8 @@ pub(crate) struct Names {
     pub(crate) is_cut: bool,
     /// Directories that could not be looked into.
     pub(crate) unreadable: u64,
+    /// Entries that are ignored or excluded; a directory counts as one.
+    pub(crate) left_out: u64,
 }
 
 pub(super) fn find(
@@ -65,6 +67,7 @@ pub(super) fn find(
         is_cut: page.is_cut(),
         paths: page.into_kept().into_keys().collect(),
         unreadable: walked.unreadable,
+        left_out: filter.left_out(),
     })
 }
 

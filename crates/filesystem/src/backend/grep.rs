@@ -62,6 +62,8 @@ pub(crate) struct Matches {
     pub(crate) binary: u64,
     /// Not searched: could not be opened or read, or a line was too long.
     pub(crate) unreadable: u64,
+    /// Entries that are ignored or excluded; a directory counts as one.
+    pub(crate) left_out: u64,
 }
 
 pub(super) fn grep(
@@ -83,6 +85,7 @@ pub(super) fn grep(
     }
     let mut matches = collected(walked.visitors);
     matches.unreadable += walked.unreadable;
+    matches.left_out = filter.left_out();
     Ok(matches)
 }
 

@@ -19,6 +19,7 @@ use super::{etag, names};
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub(crate) enum Kind {
     File,
     Directory,
@@ -69,14 +70,12 @@ pub(crate) struct Listing {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FileInfo {
-    /// What it is; a link is followed.
+    // A link is followed.
     kind: Kind,
     size_bytes: u64,
-    /// Seconds since 1970, UTC.
     modified_unix_secs: i64,
     /// Octal, for example `644`.
     permissions: String,
-    /// Another one after any change; see `ifMatch` of the tools that write.
     etag: String,
 }
 

@@ -5,15 +5,17 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, RenameFlags, Stat, mkdirat, renameat, renameat_with};
+use rustix::fs::{FileType, Mode, RenameFlags, Stat, fstat, mkdirat, renameat_with};
 use rustix::io::Errno;
 
 use super::Observer;
+use super::beneath::LOOK;
 use super::entries::subdirectory;
 use super::error::{Error, explain_write};
+use super::etag::FileId;
+use super::near_names;
 use super::remove::must_hold_nothing_denied;
 use super::replace::Temporary;
 use super::root::Root;
@@ -76,7 +78,7 @@ fn existing_part(sandbox: &Sandbox, root: &Root, inner: &Path) -> Result<Existin
     let mut part = inner;
     loop {
         let opening = if part.as_os_str().is_empty() { Path::new(".") } else { part };
-        match sandbox.open_in(root, opening, OFlags::PATH | OFlags::CLOEXEC) {
+        match sandbox.open_in(root, opening, LOOK) {
             Ok((there, real)) => {
                 let missing = inner.strip_prefix(part).map_err(|_| Errno::NOENT)?.to_owned();
                 return Ok(Existing { there, real, missing });
@@ -106,15 +108,30 @@ fn make_below(found: &Existing) -> io::Result<()> {
     Ok(())
 }
 
+/// A move, checked; nothing is changed yet.
+pub(super) struct Moving {
+    pub(super) source_path: String,
+    pub(super) target_path: String,
+    pub(super) source: Place,
+    pub(super) target: Place,
+    moved: Stat,
+}
+
 pub(super) fn move_file(sandbox: &Sandbox, request: &TwoPaths) -> Result<(), Error> {
+    let moving = plan_move(sandbox, request)?;
+    moving.go(request.overwrite)?;
+    moving.settle().map_err(|cause| moving.explain(cause))
+}
+
+pub(super) fn plan_move(sandbox: &Sandbox, request: &TwoPaths) -> Result<Moving, Error> {
     let source = sandbox.entry(&request.source)?;
-    let Some(found) = &source.found else {
-        return Err(Error::NotFound { path: request.source.clone() });
+    let Some(moved) = source.found else {
+        return Err(near_names::not_found(sandbox, &request.source));
     };
     if sandbox.holds_root(&source.real) {
         return Err(Error::Served { path: request.source.clone() });
     }
-    if is_directory(found) {
+    if is_directory(&moved) {
         // Elsewhere, another name on the way could take it out of reach of `--deny`.
         must_hold_nothing_denied(sandbox, &source, &request.source)?;
     }
@@ -125,27 +142,43 @@ pub(super) fn move_file(sandbox: &Sandbox, request: &TwoPaths) -> Result<(), Err
     if target.found.is_some() && !request.overwrite {
         return Err(Error::Exists { path: request.destination.clone() });
     }
-    let (from, to) = (&source.directory, &target.directory);
-    let renamed = if request.overwrite {
-        renameat(from, &source.name, to, &target.name)
-    } else {
-        // Whoever comes first after our look is not overwritten either.
-        renameat_with(from, &source.name, to, &target.name, RenameFlags::NOREPLACE)
-    };
-    let synced = renamed.map_err(io::Error::from).and_then(|()| {
-        to.sync_all()?;
-        from.sync_all()
-    });
-    synced.map_err(|cause| explain_move(cause, request))
+    let (source_path, target_path) = (request.source.clone(), request.destination.clone());
+    Ok(Moving { source_path, target_path, source, target, moved })
 }
 
-fn explain_move(cause: io::Error, request: &TwoPaths) -> Error {
-    match Errno::from_io_error(&cause) {
-        Some(Errno::XDEV) => Error::OtherFileSystem { path: request.destination.clone() },
-        Some(Errno::INVAL | Errno::ISDIR | Errno::NOTDIR) => Error::Misplaced,
-        Some(Errno::NOENT) => Error::Moved { path: request.source.clone() },
-        _ => explain_write(cause, &request.destination),
+impl Moving {
+    pub(super) fn id(&self) -> FileId {
+        FileId::of(&self.moved)
     }
+
+    pub(super) fn go(&self, overwrite: bool) -> Result<(), Error> {
+        // Whoever comes first after our look is not overwritten either.
+        let flags = if overwrite { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
+        rename(&self.source, &self.target, flags).map_err(|cause| self.explain(cause))
+    }
+
+    /// Undoes [`Moving::go`].
+    pub(super) fn back(&self) -> io::Result<()> {
+        rename(&self.target, &self.source, RenameFlags::NOREPLACE)
+    }
+
+    pub(super) fn settle(&self) -> io::Result<()> {
+        self.target.directory.sync_all()?;
+        self.source.directory.sync_all()
+    }
+
+    fn explain(&self, cause: io::Error) -> Error {
+        match Errno::from_io_error(&cause) {
+            Some(Errno::XDEV) => Error::OtherFileSystem { path: self.target_path.clone() },
+            Some(Errno::INVAL | Errno::ISDIR | Errno::NOTDIR) => Error::Misplaced,
+            Some(Errno::NOENT) => Error::Moved { path: self.source_path.clone() },
+            _ => explain_write(cause, &self.target_path),
+        }
+    }
+}
+
+fn rename(from: &Place, to: &Place, flags: RenameFlags) -> io::Result<()> {
+    Ok(renameat_with(&from.directory, &from.name, &to.directory, &to.name, flags)?)
 }
 
 pub(super) fn copy_file(
@@ -175,7 +208,8 @@ fn copy_to(
     const CHUNK_BYTES: u64 = 8 * 1024 * 1024;
     let failed = |cause| explain_write(cause, &request.destination);
     let found = source.metadata().map_err(failed)?;
-    let mode = Mode::from_raw_mode(found.mode() & 0o777);
+    let mode = fstat(&source).map_err(|errno| failed(errno.into()))?.st_mode & 0o777;
+    let mode = Mode::from_raw_mode(mode);
     let mut temporary =
         Temporary::beside(place, mode).map_err(|errno| failed(io::Error::from(errno)))?;
     let mut bytes = 0;

@@ -18,15 +18,26 @@ pub(super) fn describe(text: &str, old: &str) -> Option<String> {
     let start = by_equal_lines(&found, &wanted).or_else(|| by_likeness(&found, &wanted))?;
     let window: Vec<&str> = found.iter().skip(start).take(wanted.len()).copied().collect();
     let mut shown = format!("The nearest is at line {} (- asked for, + in the file):", start + 1);
-    let pairs = wanted.iter().zip(window.iter().copied().chain(std::iter::repeat("")));
-    for (wanted, found) in pairs.take(MAX_SHOWN_LINES) {
+    let found = window.into_iter().chain(std::iter::repeat(""));
+    let pairs: Vec<(&str, &str)> = wanted.into_iter().zip(found).collect();
+    let mut next = 0;
+    for at in (0..pairs.len()).filter(|at| is_near_difference(&pairs, *at)).take(MAX_SHOWN_LINES) {
+        let gap = if at == next { "" } else { "\n  \u{2026}" };
+        next = at + 1;
+        let (wanted, found) = pairs.get(at).copied().unwrap_or_default();
         let _infallible = if content(wanted) == content(found) {
-            write!(shown, "\n  {}", visible(found))
+            write!(shown, "{gap}\n  {}", visible(found))
         } else {
-            write!(shown, "\n- {}\n+ {}", visible(wanted), visible(found))
+            write!(shown, "{gap}\n- {}\n+ {}", visible(wanted), visible(found))
         };
     }
     Some(shown)
+}
+
+/// This line, the one before it or the one after it is another one than was asked for.
+fn is_near_difference(pairs: &[(&str, &str)], at: usize) -> bool {
+    let around = pairs.iter().take(at + 2).skip(at.saturating_sub(1));
+    around.into_iter().any(|(wanted, found)| content(wanted) != content(found))
 }
 
 /// Where most lines of `wanted` would meet an equal line.

@@ -12,6 +12,7 @@ use super::Observer;
 use super::entries::{entries, subdirectory};
 use super::error::{Error, explain, explain_write};
 use super::manage::is_directory;
+use super::near_names;
 use super::sandbox::{Place, Sandbox};
 
 /// One descriptor is open for each level.
@@ -26,7 +27,7 @@ pub(super) fn delete(
 ) -> Result<u64, Error> {
     let place = sandbox.entry(path)?;
     let Some(found) = &place.found else {
-        return Err(Error::NotFound { path: path.to_owned() });
+        return Err(near_names::not_found(sandbox, path));
     };
     if sandbox.holds_root(&place.real) {
         return Err(Error::Served { path: path.to_owned() });

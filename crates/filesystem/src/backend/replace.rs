@@ -24,6 +24,8 @@ pub(super) struct Prepared {
     pub(super) place: Place,
     /// What is there now; `None` if nothing is.
     pub(super) old: Option<Old>,
+    /// The file whose mode, owner and attributes it gets, if that is another one.
+    pub(super) like: Option<Old>,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -57,6 +59,11 @@ impl Old {
     pub(super) fn etag(&self) -> String {
         etag::of_stat(&self.stat)
     }
+
+    /// Another handle.
+    pub(super) fn again(&self) -> io::Result<Self> {
+        Ok(Self { file: self.file.try_clone()?, stat: self.stat })
+    }
 }
 
 impl Prepared {
@@ -71,7 +78,7 @@ impl Prepared {
     /// The new file beside the old one, flushed, for [`Temporary::swap_in`]. `None` if only
     /// writing over the old one would keep all that belongs to it.
     pub(super) fn stage(&self) -> io::Result<Option<Temporary<'_>>> {
-        let staged = match &self.old {
+        let staged = match self.like.as_ref().or(self.old.as_ref()) {
             None => Some(Temporary::beside(&self.place, NEW_FILE)?),
             Some(old) => like(&self.place, old)?,
         };
@@ -153,6 +160,20 @@ impl<'a> Temporary<'a> {
         Ok(renameat_with(directory, name, directory, self.name.as_str(), flags)?)
     }
 
+    /// Puts what is at the place where this is, so that nothing is at the place. `before` is what
+    /// must be there.
+    pub(super) fn take_away(&self, before: &Old) -> io::Result<()> {
+        let Place { directory, name, .. } = self.place;
+        still_there(self.place, &before.stat)?;
+        Ok(renameat(directory, name, directory, self.name.as_str())?)
+    }
+
+    /// Undoes [`Temporary::take_away`].
+    pub(super) fn give_back(&self) -> io::Result<()> {
+        let Place { directory, name, .. } = self.place;
+        Ok(renameat_with(directory, self.name.as_str(), directory, name, RenameFlags::NOREPLACE)?)
+    }
+
     pub(super) fn settle(&self) -> io::Result<String> {
         self.place.directory.sync_all()?;
         etag::of_file(&self.file)
@@ -201,7 +222,7 @@ fn replace(place: &Place, path: &str, old: &Old, bytes: &[u8]) -> Result<String,
 /// `old` has other names or an owner we cannot give.
 fn like<'a>(place: &'a Place, old: &Old) -> io::Result<Option<Temporary<'a>>> {
     let stat = &old.stat;
-    if stat.st_nlink > 1 {
+    if fstat(&old.file)?.st_nlink > 1 {
         return Ok(None);
     }
     let temporary = match Temporary::beside(place, Mode::from_raw_mode(0o600)) {

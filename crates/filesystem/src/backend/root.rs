@@ -1,12 +1,12 @@
-//! One served directory, and the one call by which anything below it is opened.
+//! One served directory, and the spellings of paths below it.
 
-use std::ffi::OsString;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2, readlink, readlinkat};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+
+use super::beneath::real_path;
 
 /// Opening a FIFO without a writer, or some devices, would block without `NONBLOCK`.
 pub(super) const READ: OFlags =
@@ -61,30 +61,4 @@ pub(super) fn open_root(dir: &Path, access: Access) -> std::io::Result<Root> {
     let descriptor = rustix::fs::open(dir, flags, Mode::empty())?;
     let prefixes = [std::path::absolute(dir)?, dir.canonicalize()?];
     Ok(Root { descriptor, access, prefixes })
-}
-
-/// Opens what lies below `root`; no link, `..` or rename can lead out.
-pub(super) fn beneath(root: &Root, inner: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    const MAX_TRIES: u32 = 16;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    for _ in 1..MAX_TRIES {
-        match openat2(&root.descriptor, inner, flags, Mode::empty(), resolve) {
-            // Something was renamed while the kernel walked a `..`.
-            Err(Errno::AGAIN) => {}
-            opened => return opened,
-        }
-    }
-    Err(Errno::AGAIN)
-}
-
-/// Where the opened file lies, whatever links led to it.
-pub(super) fn real_path(file: &OwnedFd) -> Result<PathBuf, Errno> {
-    let target = readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new())?;
-    Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
-}
-
-/// Where an opened link points.
-pub(super) fn link_target(link: &OwnedFd) -> Result<PathBuf, Errno> {
-    let target = readlinkat(link, "", Vec::new())?;
-    Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
 }

@@ -3,24 +3,22 @@
 //! There is no check of a path followed by an open, which a renamed link could slip between: the
 //! kernel refuses while it opens, and what was opened is then asked what it is and where it lies.
 
-#[cfg(not(target_os = "linux"))]
-compile_error!("mcp-filesystem confines paths with openat2; elsewhere use cap-std's Dir instead");
-
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::GlobSet;
 use rustix::fs::{AtFlags, FileType, OFlags, Stat, fstat, statat};
 use rustix::io::Errno;
 
 use super::error::{Error, explain};
-use super::names;
-use super::root::{Access, READ, Root, beneath, link_target, open_root, real_path};
-use super::wall;
+use super::hidden::{Hidden, globs};
+use super::root::{Access, READ, Root, open_root};
+use super::{beneath, names, near_names, wall};
 
+#[derive(Clone)]
 pub(super) struct Sandbox {
     /// What may be opened now.
     roots: Vec<Arc<Root>>,
@@ -48,28 +46,6 @@ pub(super) struct Place {
     pub(super) real: PathBuf,
     /// What has the name now; a link is not followed.
     pub(super) found: Option<Stat>,
-}
-
-/// What `--deny` hides.
-pub(super) struct Hidden<'a> {
-    roots: Vec<(PathBuf, &'a Root)>,
-    deny: &'a GlobSet,
-}
-
-impl<'a> Hidden<'a> {
-    /// Whether an entry of a directory that is not hidden itself is.
-    pub(super) fn is_hidden(&self, real: &Path) -> bool {
-        let is_match = |(root, _): &(PathBuf, _)| {
-            real.strip_prefix(root).is_ok_and(|inner| self.deny.is_match(inner))
-        };
-        !self.deny.is_empty() && self.roots.iter().any(is_match)
-    }
-
-    /// The first served directory that holds this, and where it is.
-    pub(super) fn root_of(&self, real: &Path) -> Option<(&'a Root, &Path)> {
-        let (at, root) = self.roots.iter().find(|(root, _)| real.starts_with(root))?;
-        Some((root, at))
-    }
 }
 
 impl Sandbox {
@@ -117,7 +93,7 @@ impl Sandbox {
 
     /// A regular file or a directory. Tries each served directory in the order they were given.
     pub(super) fn open_any(&self, path: &str) -> Result<Opened, Error> {
-        self.in_each_root(path, |root, inner| {
+        let opened = self.or_as_stored(path, |root, inner| {
             let (file, real) = self.open_in(root, inner, READ)?;
             match kind(&file)? {
                 FileType::RegularFile | FileType::Directory => {
@@ -125,14 +101,18 @@ impl Sandbox {
                 }
                 _ => Err(Errno::NXIO),
             }
+        });
+        opened.map_err(|error| match error {
+            Error::NotFound { path } => near_names::not_found(self, &path),
+            other => other,
         })
     }
 
     /// The file behind `path` if there is one, links followed, or the place where it would be.
     /// Only where writing is allowed.
     pub(super) fn place(&self, path: &str) -> Result<Place, Error> {
-        let existing = self.in_each_root(path, |root, inner| {
-            let (target, real) = self.open_in(root, inner, OFlags::PATH | OFlags::CLOEXEC)?;
+        let existing = self.or_as_stored(path, |root, inner| {
+            let (target, real) = self.open_in(root, inner, beneath::LOOK)?;
             self.writable(self.place_of(&target, &real)?)
         });
         match existing {
@@ -151,7 +131,7 @@ impl Sandbox {
     /// The directory entry called `path`, whether or not it exists, and even if it is a link.
     /// Only where writing is allowed.
     pub(super) fn entry(&self, path: &str) -> Result<Place, Error> {
-        let existing = self.in_each_root(path, |root, inner| {
+        let existing = self.or_as_stored(path, |root, inner| {
             let place = self.entry_in(root, inner)?;
             if place.found.is_some() { self.writable(place) } else { Err(Errno::NOENT) }
         });
@@ -247,6 +227,21 @@ impl Sandbox {
         Err(explain(telling.unwrap_or(Errno::XDEV), path))
     }
 
+    /// As [`Sandbox::in_each_root`]; what is not found is looked for under names that look the same.
+    fn or_as_stored<T>(
+        &self,
+        path: &str,
+        open: impl Fn(&Root, &Path) -> Result<T, Errno>,
+    ) -> Result<T, Error> {
+        match self.in_each_root(path, &open) {
+            Err(Error::NotFound { path }) => match near_names::as_stored(self, &path) {
+                Some(stored) => self.in_each_root(&stored, open),
+                None => Err(Error::NotFound { path }),
+            },
+            found => found,
+        }
+    }
+
     /// Opens, following links as long as they stay, and tells where that is.
     pub(super) fn open_in(
         &self,
@@ -254,19 +249,33 @@ impl Sandbox {
         inner: &Path,
         flags: OFlags,
     ) -> Result<(OwnedFd, PathBuf), Errno> {
-        let file = match beneath(root, inner, flags) {
-            Err(Errno::XDEV) => self.through_absolute_links(root, inner, flags)?,
-            opened => opened?,
-        };
-        let real = real_path(&file)?;
-        // Unlinked meanwhile: its path says nothing any more, so `--deny` could not be asked.
-        if fstat(&file)?.st_nlink == 0 {
-            return Err(Errno::NOENT);
-        }
+        let (file, real) = self.open_linked(root, inner, flags)?;
         if !self.roots.iter().any(|root| root.real().is_ok_and(|root| real.starts_with(root))) {
             return Err(Errno::XDEV);
         }
         if self.hides(&real) { Err(Errno::ACCESS) } else { Ok((file, real)) }
+    }
+
+    /// What is unlinked meanwhile says nothing by its path, so `--deny` could not be asked; what has
+    /// replaced it is opened instead.
+    fn open_linked(
+        &self,
+        root: &Root,
+        inner: &Path,
+        flags: OFlags,
+    ) -> Result<(OwnedFd, PathBuf), Errno> {
+        const MAX_TRIES: usize = 16;
+        for _ in 0..MAX_TRIES {
+            let file = match beneath::open(&root.descriptor, inner, flags) {
+                Err(Errno::XDEV) => self.through_absolute_links(root, inner, flags)?,
+                opened => opened?,
+            };
+            let real = beneath::real_path(&file)?;
+            if fstat(&file)?.st_nlink > 0 {
+                return Ok((file, real));
+            }
+        }
+        Err(Errno::NOENT)
     }
 
     /// The kernel refuses absolute links. One that points into a served directory is as good as
@@ -278,7 +287,7 @@ impl Sandbox {
         flags: OFlags,
     ) -> Result<OwnedFd, Errno> {
         let (root, inner) = self.without_links(root, inner)?;
-        beneath(root, &inner, flags)
+        beneath::open(&root.descriptor, &inner, flags)
     }
 
     fn without_links<'a>(
@@ -345,14 +354,11 @@ impl Sandbox {
 
 /// The first link on the way: where it points, where it is, and what comes after it.
 fn first_link(root: &Root, inner: &Path) -> Result<Option<(PathBuf, PathBuf, PathBuf)>, Errno> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut components = inner.components();
     let mut link = PathBuf::new();
     while let Some(component) = components.next() {
         link.push(component);
-        let opened = beneath(root, &link, flags)?;
-        if kind(&opened)? == FileType::Symlink {
-            let target = link_target(&opened)?;
+        if let Some(target) = beneath::link_target(&root.descriptor, &link)? {
             return Ok(Some((target, link, components.as_path().to_owned())));
         }
     }
@@ -366,20 +372,4 @@ fn joined(path: &Path, rest: &Path) -> PathBuf {
 
 pub(super) fn kind(file: impl AsFd) -> Result<FileType, Errno> {
     Ok(FileType::from_raw_mode(fstat(file)?.st_mode))
-}
-
-fn globs(texts: &[String]) -> Result<GlobSet, Error> {
-    let mut set = GlobSetBuilder::new();
-    for text in texts {
-        let wrong = |error: globset::Error| Error::Deny {
-            glob: text.clone(),
-            reason: error.kind().to_string(),
-        };
-        let anywhere = if text.contains('/') { text.clone() } else { format!("**/{text}") };
-        set.add(GlobBuilder::new(&anywhere).literal_separator(true).build().map_err(wrong)?);
-    }
-    set.build().map_err(|error| Error::Deny {
-        glob: texts.join(" --deny "),
-        reason: error.kind().to_string(),
-    })
 }

@@ -106,7 +106,9 @@ fn select(
 ) -> io::Result<(Vec<u8>, Option<Cut>)> {
     match request.lines {
         Lines::From { start_byte, first, count } => {
-            from(source, start.max(start_byte), first, count, request.max_bytes)
+            // Nowhere is beyond the end; the kernel takes no number as large as can be sent.
+            let start = start.max(start_byte.min(size_bytes));
+            from(source, start, first, count, request.max_bytes)
         }
         Lines::Last(count) => last(source, start, size_bytes, count, request.max_bytes),
     }

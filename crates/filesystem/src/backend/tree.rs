@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use rustix::fs::FileType;
 
+use super::beneath::open_directory;
 use super::error::{Error, explain};
 use super::filter::{Filter, Ignores};
 use super::look::{Kind, kind_of};
 use super::sandbox::Sandbox;
-use super::walk::open_below;
 use super::{Observer, names};
 
 pub(crate) struct LookAtTree {
@@ -62,7 +62,7 @@ pub(super) fn tree(
             return Err(Error::Cancelled);
         }
         let at = start.real.join(&path);
-        let scanned = open_below(&start.file, &path)
+        let scanned = open_directory(&start.file, &path)
             .and_then(|directory| filter.scan(&directory, &at, &path, &ignores));
         let is_top = position.is_empty();
         let Some(tree) = tree_at(&mut top, &position) else {

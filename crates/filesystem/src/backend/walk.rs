@@ -3,19 +3,18 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::Observer;
 use super::entries::RawEntry;
 use super::filter::{Filter, Ignores};
 use super::root::READ;
 use super::sandbox::{Opened, kind};
+use super::{Observer, beneath};
 
 /// Files of one directory are shared out to the threads in parts of this many.
 const FILES_A_JOB: usize = 256;
@@ -160,15 +159,8 @@ impl Walk<'_> {
     }
 
     fn open(&self, path: &Path) -> Result<File, Errno> {
-        open_below(&self.start.file, path)
+        beneath::open_directory(&self.start.file, path)
     }
-}
-
-/// A directory below another, without links on the way.
-pub(super) fn open_below(start: impl AsFd, path: &Path) -> Result<File, Errno> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    Ok(openat2(start, path, READ | OFlags::DIRECTORY, Mode::empty(), resolve)?.into())
 }
 
 /// What is still to be done. The newest first: that keeps the queue short.

@@ -46,7 +46,7 @@ pub(super) fn prepare(sandbox: &Sandbox, request: &WriteFile) -> Result<Prepared
             return Err(Error::NotFound { path });
         }
         let bytes = encoded(&request.content, Charset::UTF_8)?;
-        return Ok(Prepared { path, place, old: None, bytes });
+        return Ok(Prepared { path, place, old: None, like: None, bytes });
     }
     if request.create_only {
         return Err(Error::Exists { path });
@@ -54,7 +54,7 @@ pub(super) fn prepare(sandbox: &Sandbox, request: &WriteFile) -> Result<Prepared
     let old = Old::open(&place, &path, request.if_match.as_deref())?;
     let charset = charset_of(&old.file).map_err(|cause| explain_write(cause, &path))?;
     let bytes = encoded(&request.content, charset)?;
-    Ok(Prepared { path, place, old: Some(old), bytes })
+    Ok(Prepared { path, place, old: Some(old), like: None, bytes })
 }
 
 /// Somebody who creates a file does not want to hear that it does not exist.

@@ -58,7 +58,7 @@ async fn one_that_fails_leaves_all_as_they_were() {
         (json!({"path": "../out", "content": "x"}), "outside"),
         (json!({"path": ".env", "content": "x"}), "kept from you"),
         (json!({"path": "no/where", "content": "x"}), "create_directory"),
-        (json!({"path": "x"}), "one of them"),
+        (json!({"path": "x"}), "needs one of"),
     ] {
         let changes = json!({"changes": [good, made, bad]});
         let said = refusal(&client, "apply_changes", changes.clone()).await;

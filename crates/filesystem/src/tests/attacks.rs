@@ -102,7 +102,7 @@ async fn absolute_links_to_the_inside_are_as_good_as_relative_ones() {
 }
 
 /// Everything below a directory: path, and contents or the target of a link.
-fn everything(dir: &Path, found: &mut BTreeSet<(String, Vec<u8>)>) {
+pub(super) fn everything(dir: &Path, found: &mut BTreeSet<(String, Vec<u8>)>) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         let kind = path.symlink_metadata().unwrap().file_type();
@@ -120,8 +120,21 @@ fn everything(dir: &Path, found: &mut BTreeSet<(String, Vec<u8>)>) {
     }
 }
 
+/// Each way to look at something, aimed at `path`.
+pub(super) fn looks(path: &str) -> [(&'static str, Value); 7] {
+    [
+        ("read_text_file", json!({"path": path})),
+        ("read_media_file", json!({"path": path})),
+        ("list_directory", json!({"path": path})),
+        ("directory_tree", json!({"path": path})),
+        ("search_files", json!({"path": path, "pattern": "*"})),
+        ("search_content", json!({"path": path, "query": "x"})),
+        ("get_file_info", json!({"path": path})),
+    ]
+}
+
 /// Every way to change something, aimed at `path`.
-fn changes(path: &str) -> [(&'static str, Value); 9] {
+pub(super) fn changes(path: &str) -> [(&'static str, Value); 13] {
     let edits = json!([{"oldText": "secret", "newText": "changed"}]);
     [
         ("write_file", json!({"path": path, "content": "changed"})),
@@ -133,6 +146,10 @@ fn changes(path: &str) -> [(&'static str, Value); 9] {
         ("copy_file", json!({"source": path, "destination": "copied"})),
         ("copy_file", json!({"source": "lines.txt", "destination": path, "overwrite": true})),
         ("delete", json!({"path": path, "recursive": true})),
+        ("apply_changes", json!({"changes": [{"path": path, "content": "changed"}]})),
+        ("apply_changes", json!({"changes": [{"path": path, "moveTo": "moved"}]})),
+        ("apply_changes", json!({"changes": [{"path": "lines.txt", "moveTo": path}]})),
+        ("apply_changes", json!({"changes": [{"path": path, "delete": true}]})),
     ]
 }
 

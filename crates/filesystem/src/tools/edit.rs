@@ -13,18 +13,17 @@ use crate::backend::{self as files, Backend};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct EditFile {
-    /// Path of the file, relative to a served directory, or absolute inside one.
     path: String,
-    /// Made one after the other; all or none.
+    /// All or none.
     #[schemars(length(min = 1))]
     edits: Vec<Edit>,
-    /// Show the diff and change nothing.
+    /// Only show the diff.
     #[serde(default)]
     dry_run: bool,
-    /// Fail unless the file still has this etag.
+    /// Fail unless this is still its etag.
     #[serde(default)]
     if_match: Option<String>,
-    /// Encoding of a file that is not UTF-8 and has no byte order mark, such as `latin1`.
+    /// As in read_text_file.
     #[serde(default)]
     encoding: Option<String>,
 }
@@ -32,11 +31,9 @@ pub(crate) struct EditFile {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Edit {
-    /// Text to replace, with enough around it to be the only one.
+    /// With enough around it to be the only one.
     old_text: String,
-    /// Text to put there.
     new_text: String,
-    /// Replace each occurrence.
     #[serde(default)]
     replace_all: bool,
 }

@@ -12,34 +12,27 @@ use crate::backend::{Backend, Find, Kind};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct SearchFiles {
-    /// Directory to search, relative to a served directory, or absolute inside one.
     path: String,
-    /// Glob, such as `*.rs` for a name at any depth, or `src/**/*.{c,h}` for a path below `path`.
+    /// Glob: `*.rs` fits a name at any depth, `src/**/*.{c,h}` a path below `path`.
     pattern: String,
-    /// Globs of what to leave out.
     #[serde(default)]
     exclude_patterns: Vec<String>,
-    /// `a` is also `A` in `pattern`.
     #[serde(default)]
     ignore_case: bool,
-    /// Also search what would be left out.
     #[serde(default)]
     include_ignored: bool,
-    /// Only this kind.
     #[serde(default)]
     kind: Option<Kind>,
     #[serde(default)]
     min_bytes: Option<u64>,
     #[serde(default)]
     max_bytes: Option<u64>,
-    /// Changed then or later, in seconds since 1970.
     #[serde(default)]
     modified_since_unix_secs: Option<i64>,
-    /// Most paths to list.
     #[serde(default = "default_results")]
     #[schemars(range(min = 1, max = 20000))]
     max_results: usize,
-    /// Go on after the last path of an earlier answer.
+    /// From a cut answer, to go on.
     #[serde(default)]
     cursor: Option<String>,
 }
@@ -68,6 +61,9 @@ pub(crate) async fn search_files(cx: Context<Backend>, input: SearchFiles) -> To
     let mut note = format!("[{} found", found.total);
     if let (true, Some(last)) = (found.is_cut, found.paths.last()) {
         note += &format!("; {} shown, go on with cursor: {last}", found.paths.len());
+    }
+    if found.left_out > 0 {
+        note += &format!("; {} left out", found.left_out);
     }
     if found.unreadable > 0 {
         note += &format!("; {} directories could not be opened", found.unreadable);

@@ -14,40 +14,33 @@ use crate::backend::{Backend, Collect, Grep, Hits, Matches, Position};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct SearchContent {
-    /// Directory or file to search, relative to a served directory, or absolute inside one.
+    /// Directory or file.
     path: String,
-    /// Regular expression (Rust syntax) for a part of a line.
+    /// Regular expression (Rust syntax).
     query: String,
-    /// `query` is plain text.
+    /// `query` is plain text instead.
     #[serde(default)]
     literal: bool,
-    /// `a` is also `A` in `query`.
     #[serde(default)]
     ignore_case: bool,
-    /// `query` is found only as whole words.
     #[serde(default)]
     whole_words: bool,
-    /// Only files this glob matches, such as `*.rs` or `src/**/*.{c,h}`.
+    /// Glob of files to search.
     #[serde(default)]
     pattern: Option<String>,
-    /// Globs of what to leave out.
     #[serde(default)]
     exclude_patterns: Vec<String>,
-    /// Also search what would be left out.
     #[serde(default)]
     include_ignored: bool,
-    /// Lines to show around each match.
     #[serde(default)]
     #[schemars(range(max = 20))]
     context_lines: usize,
-    /// What to answer with.
     #[serde(default)]
     output: Output,
-    /// Most lines, or files, to list.
     #[serde(default = "default_results")]
     #[schemars(range(min = 1, max = 5000))]
     max_results: usize,
-    /// Go on where an earlier answer was cut, with the cursor it gave.
+    /// From a cut answer, to go on.
     #[serde(default)]
     cursor: Option<String>,
 }
@@ -58,6 +51,7 @@ fn default_results() -> usize {
 
 #[derive(Deserialize, JsonSchema, Default, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 enum Output {
     #[default]
     Lines,
@@ -165,6 +159,9 @@ fn note(matches: &Matches, output: Output, cut: Option<&Position>) -> String {
     };
     if let Some(Position { path, line }) = cut {
         note += &format!("; cut, go on with cursor: {path}:{line}");
+    }
+    if matches.left_out > 0 {
+        note += &format!("; {} left out", matches.left_out);
     }
     if matches.binary > 0 {
         note += &format!("; {} not text", matches.binary);

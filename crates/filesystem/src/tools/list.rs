@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{MAX_ANSWER_BYTES, backend};
 use crate::backend::{Backend, Details, Entry, FileInfo, Kind, List, Order};
 
-/// List the directories this server may use, and whether it may write there.
+/// List the served directories, and whether they may be written. All paths are absolute or relative
+/// to one of them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListAllowedDirectories {}
@@ -20,6 +21,7 @@ pub(crate) struct Directories {
 }
 
 #[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(crate) struct Directory {
     path: String,
     writable: bool,
@@ -37,22 +39,19 @@ pub(crate) async fn served(
     Ok(Directories { directories: served.map(directory).collect() })
 }
 
-/// List what is in a directory. Links are not followed.
+/// List a directory.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ListDirectory {
-    /// Path of the directory, relative to a served directory, or absolute inside one.
     path: String,
-    /// By name, or the largest, or the last changed first.
     #[serde(default)]
     sort_by: SortBy,
-    /// Show size in bytes and time of the last change, in seconds since 1970.
+    /// With bytes, and last change in seconds since 1970.
     #[serde(default)]
     details: bool,
-    /// Leave out this many entries from the start, to see more of a long directory.
+    /// To go on where an answer ended.
     #[serde(default)]
     skip: usize,
-    /// Most entries to list.
     #[serde(default = "default_entries")]
     #[schemars(range(min = 1, max = 20000))]
     max_entries: usize,
@@ -60,6 +59,7 @@ pub(crate) struct ListDirectory {
 
 #[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 enum SortBy {
     #[default]
     Name,
@@ -106,6 +106,24 @@ pub(crate) async fn list_directory(
     Ok(Reply::text(text))
 }
 
+/// List a directory with sizes and times, as list_directory does with `details`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct ListDirectoryWithSizes {
+    path: String,
+    #[serde(default)]
+    sort_by: SortBy,
+}
+
+pub(crate) async fn list_with_sizes(
+    cx: Context<Backend>,
+    input: ListDirectoryWithSizes,
+) -> ToolResult<Reply> {
+    let ListDirectoryWithSizes { path, sort_by } = input;
+    let max_entries = default_entries();
+    list_directory(cx, ListDirectory { path, sort_by, details: true, skip: 0, max_entries }).await
+}
+
 fn write_entry(entry: &Entry, with_details: bool, text: &mut String) {
     let mark = match entry.kind {
         Kind::File => "FILE",
@@ -121,11 +139,10 @@ fn write_entry(entry: &Entry, with_details: bool, text: &mut String) {
     };
 }
 
-/// Tell what a file or directory is, how large, how old and who may read it.
+/// Tell kind, size, age, permissions and etag of a file or directory.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GetFileInfo {
-    /// Path of the file, relative to a served directory, or absolute inside one.
     path: String,
 }
 

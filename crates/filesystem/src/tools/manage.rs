@@ -11,13 +11,12 @@ use crate::backend::{Backend, TwoPaths};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateDirectory {
-    /// Path of the directory, relative to a served directory, or absolute inside one.
     path: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Created {
-    /// False if it existed.
+    // False if it existed.
     created: bool,
 }
 
@@ -34,11 +33,9 @@ pub(crate) async fn create_directory(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MoveFile {
-    /// What to move.
     source: String,
-    /// Its new path, not the directory to put it in.
+    /// New path, not the directory to put it in.
     destination: String,
-    /// Replace a file that is there.
     #[serde(default)]
     overwrite: bool,
 }
@@ -60,18 +57,15 @@ pub(crate) async fn move_file(cx: Context<Backend>, input: MoveFile) -> ToolResu
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CopyFile {
-    /// The file to copy.
     source: String,
-    /// Path of the copy, not the directory to put it in.
     destination: String,
-    /// Replace a file that is there.
     #[serde(default)]
     overwrite: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Copied {
-    /// Of the copy.
+    // Of the copy.
     etag: String,
     bytes: u64,
 }
@@ -84,20 +78,19 @@ pub(crate) async fn copy_file(cx: Context<Backend>, input: CopyFile) -> ToolResu
     Ok(Copied { etag: copied.etag, bytes: copied.bytes })
 }
 
-/// Delete a file, a link, or a directory. There is no way back.
+/// Delete a file, a link (not what it points to), or a directory. There is no way back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Delete {
-    /// What to delete; of a link, the link and not what it points to.
     path: String,
-    /// Delete a directory with all that is in it.
+    /// A directory with all that is in it.
     #[serde(default)]
     recursive: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Deleted {
-    /// Files and directories that are gone.
+    // Files and directories that are gone.
     deleted: u64,
 }
 

@@ -15,7 +15,6 @@ const MAX_INLINE_BYTES: u64 = 4 * 1024 * 1024;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadMediaFile {
-    /// Path of the file, relative to a served directory, or absolute inside one.
     path: String,
 }
 

@@ -9,32 +9,31 @@ use serde::Deserialize;
 use super::{MAX_ANSWER_BYTES, backend};
 use crate::backend::{Backend, Cut, Lines, ReadText, Text};
 
-/// Read a text file, or some lines of it. A note after the text has its etag and encoding, and says
-/// how to go on where it was cut, at 256 KiB.
+/// Read a text file, or some lines of it. A note after the text gives etag and encoding, and how to
+/// go on if it was cut at 256 KiB.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ReadTextFile {
-    /// Path of the file, relative to a served directory, or absolute inside one.
     path: String,
-    /// Only this many lines from the start, or from `startLine`.
+    /// Only so many lines, from the start or `startLine`.
     #[serde(default)]
     #[schemars(range(min = 1))]
     head: Option<u64>,
-    /// Only this many lines from the end; not together with the others.
+    /// Only the last so many lines; not with the others.
     #[serde(default)]
     #[schemars(range(min = 1))]
     tail: Option<u64>,
-    /// First line wanted, counted from 1.
+    /// First line, from 1.
     #[serde(default)]
     #[schemars(range(min = 1))]
     start_line: Option<u64>,
-    /// Go on after a cut, with the number its note gave.
+    /// From the note of a cut answer, to go on.
     #[serde(default)]
     start_byte: Option<u64>,
-    /// Put its number before each line; not with `tail` or `startByte`.
+    /// Not with `tail` or `startByte`.
     #[serde(default)]
     line_numbers: bool,
-    /// Encoding of a file that is not UTF-8 and has no byte order mark, such as `latin1`.
+    /// If neither UTF-8 nor marked, such as `latin1`.
     #[serde(default)]
     encoding: Option<String>,
 }
@@ -51,6 +50,33 @@ pub(crate) async fn read_text_file(cx: Context<Backend>, input: ReadTextFile) ->
         read.text = numbered(&read.text, first);
     }
     Ok(Reply::text(read.text).with(Content::text(note)))
+}
+
+/// Deprecated: use read_text_file.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadFile {
+    path: String,
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    head: Option<u64>,
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    tail: Option<u64>,
+}
+
+pub(crate) async fn read_file(cx: Context<Backend>, input: ReadFile) -> ToolResult<Reply> {
+    let ReadFile { path, head, tail } = input;
+    let input = ReadTextFile {
+        path,
+        head,
+        tail,
+        start_line: None,
+        start_byte: None,
+        line_numbers: false,
+        encoding: None,
+    };
+    read_text_file(cx, input).await
 }
 
 fn lines(input: &ReadTextFile) -> ToolResult<Lines> {
@@ -85,21 +111,19 @@ pub(super) fn note(read: &Text) -> String {
 
 fn numbered(text: &str, first: u64) -> String {
     let mut numbered = String::with_capacity(text.len() + text.len() / 4);
-    for (number, line) in (first..).zip(text.split_inclusive('\n')) {
+    for (line, number) in text.split_inclusive('\n').zip(first..) {
         let _infallible = write!(numbered, "{number}\t{line}");
     }
     numbered
 }
 
-/// Read several text files at once. They share 256 KiB; one that cannot be read does not stop the
-/// others.
+/// Read several text files; they share 256 KiB. One that cannot be read does not stop the others.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ReadMultipleFiles {
-    /// Paths of the files, relative to a served directory, or absolute inside one.
     #[schemars(length(min = 1, max = 200))]
     paths: Vec<String>,
-    /// Only this many lines from the start of each.
+    /// Only so many lines of each.
     #[serde(default)]
     #[schemars(range(min = 1))]
     head: Option<u64>,

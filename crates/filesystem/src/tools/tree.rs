@@ -9,24 +9,19 @@ use serde::Deserialize;
 use super::backend;
 use crate::backend::{Backend, Kind, LookAtTree, Tree};
 
-/// Show what is below a directory as an indented list, the upper levels first where there is not
-/// room for all. Leaves out `.git` and what `.gitignore` and `.ignore` name. Links are not followed.
+/// Show what is below a directory as an indented list. Leaves out `.git` and what `.gitignore` and
+/// `.ignore` name.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct DirectoryTree {
-    /// Path of the directory, relative to a served directory, or absolute inside one.
     path: String,
-    /// Globs of what to leave out.
     #[serde(default)]
     exclude_patterns: Vec<String>,
-    /// Also show what would be left out.
     #[serde(default)]
     include_ignored: bool,
-    /// Levels to show.
     #[serde(default = "default_depth")]
     #[schemars(range(min = 1, max = 100))]
     max_depth: usize,
-    /// Most entries to show.
     #[serde(default = "default_entries")]
     #[schemars(range(min = 1, max = 5000))]
     max_entries: usize,

@@ -9,23 +9,21 @@ use serde::{Deserialize, Serialize};
 use super::backend;
 use crate::backend::{self as files, Backend, Content};
 
-/// Write a whole file, new or in the place of an old one, in one step: a failure leaves the old
-/// file. Mode, owner and byte order mark of an old file are kept. For small changes use edit_file.
+/// Write a whole file, new or in the place of an old one, of which mode, owner and byte order mark
+/// stay. For small changes use edit_file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct WriteFile {
-    /// Path of the file, relative to a served directory, or absolute inside one.
     path: String,
-    /// All of the text.
     #[serde(default)]
     content: Option<String>,
-    /// All of the bytes, instead of `content`.
+    /// Bytes instead of `content`.
     #[serde(default)]
     content_base64: Option<String>,
     /// Fail if the file exists.
     #[serde(default)]
     create_only: bool,
-    /// Fail unless the file still has this etag.
+    /// Fail unless this is still its etag.
     #[serde(default)]
     if_match: Option<String>,
 }
@@ -33,11 +31,10 @@ pub(crate) struct WriteFile {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Written {
-    /// Of the file as it is now.
+    // Of the file as it is now.
     etag: String,
-    /// Now in the file.
     bytes: u64,
-    /// There was no such file before.
+    // There was no such file before.
     created: bool,
 }
 
