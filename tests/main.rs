@@ -3,7 +3,7 @@
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
 //! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace,
 //! `policies` holds each common flag to what it promises, `http` attacks a server over HTTP,
-//! `survivors` holds the command server to its promise that nothing is left, `postgres` two files to
+//! `command` holds the command server to what it promises of processes and users, `postgres` two files to
 //! each other.
 
 #[cfg(test)]
@@ -31,6 +31,6 @@ mod stdout;
 #[cfg(test)]
 mod replicas;
 #[cfg(test)]
-mod survivors;
+mod command;
 #[cfg(test)]
 mod postgres;

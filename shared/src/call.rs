@@ -111,6 +111,8 @@ pub(crate) struct Call {
     pub(crate) client: Client,
     pub(crate) registry: Arc<Registry>,
     pub(crate) principal: Option<Arc<Principal>>,
+    /// See [`Origin::session`].
+    pub(crate) session: Option<u64>,
     /// How it may go on when its request has been answered.
     pub(crate) task_plan: Option<TaskPlan>,
     /// Set when it does.
@@ -150,6 +152,7 @@ impl Call {
             client: origin.client,
             registry: origin.registry,
             principal: origin.principal,
+            session: origin.session,
             task_plan,
             task: OnceLock::new(),
             stream: origin.stream,
@@ -366,6 +369,8 @@ pub(crate) struct Origin {
     pub(crate) back_channel: Option<Arc<BackChannel>>,
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
     pub(crate) principal: Option<Arc<Principal>>,
+    /// `None` for a request of HTTP that belongs to no session.
+    pub(crate) session: Option<u64>,
     /// Whose tasks this request may see.
     pub(crate) owner: Owner,
     /// Of the session, for what belongs to no request.

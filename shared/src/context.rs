@@ -154,6 +154,14 @@ impl<S> Context<S> {
         self.call.principal.as_deref()
     }
 
+    /// Which connection or session the request came by; no two of a server's have the same number.
+    /// `None` over HTTP in 2026-07-28, where requests have nothing in common. What outlives a
+    /// request belongs to the [`Context::principal`], or where there is none to the session, or
+    /// where there is neither to whoever knows a name nobody can guess.
+    pub fn session(&self) -> Option<u64> {
+        self.call.session
+    }
+
     /// The tool's name, the resource's URI, or the prompt's name.
     pub fn subject(&self) -> &str {
         &self.call.subject

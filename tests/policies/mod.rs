@@ -5,7 +5,7 @@ mod http;
 pub(crate) mod running;
 mod subject;
 mod tasks;
-mod web;
+pub(crate) mod web;
 
 use std::collections::BTreeSet;
 use std::fs;

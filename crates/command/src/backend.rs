@@ -3,7 +3,7 @@
 //! Reading order: `policy` and `arguments` (what may be run), `programs` and `places` (which files
 //! and where), `plan` (a decision and what is run), `job` and `launch` (a call as the server sees
 //! it), `wire` (what is said to the helper); then, within the helper process, `helper`, `wakes`,
-//! `stages`, `confine`, `seccomp` and `tree`; `stream`, `text` and `view` (what was printed), `probe` (the
+//! `stages` and `kernel`; `stream`, `text` and `view` (what was printed), `probe` (the
 //! self-test), `own` (this binary's other parts), `record` (the operator's log).
 
 mod errors;
@@ -11,6 +11,7 @@ mod policy;
 mod arguments;
 mod programs;
 mod places;
+mod protect;
 mod plan;
 mod guarantees;
 mod job;
@@ -23,9 +24,7 @@ mod own;
 mod helper;
 mod wakes;
 mod stages;
-mod confine;
-mod seccomp;
-mod tree;
+mod kernel;
 mod stream;
 mod text;
 mod view;
@@ -43,6 +42,7 @@ use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 pub(crate) use errors::Error;
 pub(crate) use guarantees::Guarantees;
 pub(crate) use job::{Ended, How, Input, Job, SignalName};
+pub(crate) use jobs::Owner;
 pub(crate) use own::Part;
 pub(crate) use plan::Decision;
 pub(crate) use policy::{Class, Policy};
@@ -51,15 +51,16 @@ pub(crate) use text::{Cleaned, Secrets, clean};
 pub(crate) use view::{Page, View};
 pub(crate) use wire::{Exit, Failure, Limit};
 
-use job::Start;
+use job::{Kept, Start};
 use jobs::Jobs;
 use launch::Helpers;
 use places::{Roots, System};
 use plan::Decider;
 use probe::Proved;
 use programs::Programs;
+use protect::{Held, Protected};
 use record::Record;
-use wire::{Limits, Task};
+use wire::{Limits, Mount, Task};
 
 /// Of what one process may write into a file.
 const MAX_FILE_BYTES: u64 = 4 << 30;
@@ -102,6 +103,7 @@ pub(crate) struct Settings {
 /// What a model asks for.
 #[derive(Debug)]
 pub(crate) struct Request {
+    pub(crate) owner: Owner,
     /// Program and arguments; several are a pipeline.
     pub(crate) commands: Vec<(String, Vec<String>)>,
     pub(crate) cwd: Option<String>,
@@ -114,6 +116,7 @@ pub(crate) struct Request {
 
 pub(crate) struct Backend {
     decider: Decider,
+    protected: Arc<Protected>,
     jobs: Jobs,
     helpers: Arc<Helpers>,
     secrets: Secrets,
@@ -153,19 +156,20 @@ impl Backend {
         }
         tracing::info!("policy {}", policy.digest);
         // What is run must not find this process's environment under its number.
-        let _shown =
-            rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+        kernel::hide_from_others();
         let system = System::find(&settings.also_readable);
         let proved = OnceCell::new();
         if settings.sandbox == SandboxMode::Required {
             let found = probe::run_now(&system)?;
-            if !found.all() {
+            let protects = policy.lets_write() && !policy.protect.is_empty();
+            if !found.all(protects) {
                 return Err(Error::NotProved { proved: format!("{found:?}") });
             }
             proved.set(found).ok();
         }
         let programs = Programs::search(&settings.path, &roots);
         Ok(Self {
+            protected: Protected::new(policy.protect.clone()),
             decider: Decider { policy, programs, roots, system },
             jobs: Jobs::default(),
             helpers: Arc::default(),
@@ -210,12 +214,15 @@ impl Backend {
             }
         })?;
         let proved = self.proved().await;
-        let permit = self.turn().await?;
+        let turn = self.turn().await?;
         let scratch = tempfile::tempdir()?;
         let timeout = request.timeout.unwrap_or(self.default_timeout).min(self.max_timeout);
+        let (mounts, held) = self.protect(&decisions)?;
         let task = self.task(&decisions, &env, &cwd, scratch.path(), timeout, request.tty);
+        let task = Task { mounts, placeholders: held.paths().to_vec(), ..task };
         let start = Start {
-            id: self.jobs.next_id(),
+            id: self.jobs.new_id(&request.owner)?,
+            owner: request.owner,
             title: title(&request.commands),
             decisions,
             cwd,
@@ -225,8 +232,7 @@ impl Backend {
             merge_stderr: request.merge_stderr,
             timeout,
             max_output_bytes: self.max_output_bytes,
-            scratch,
-            permit,
+            kept: Kept { _scratch: scratch, _held: held, _turn: turn },
         };
         let job = Job::start(&self.helpers, start).await?;
         self.jobs.add(&job);
@@ -245,6 +251,14 @@ impl Backend {
         let decide =
             |(command, args): &(String, Vec<String>)| self.decider.decide(command, args, cwd);
         Ok((request.commands.iter().map(decide).collect::<Result<_, _>>()?, env))
+    }
+
+    /// What is read-only to a call although it may write in the roots.
+    fn protect(&self, decisions: &[Decision]) -> Result<(Vec<Mount>, Held), Error> {
+        let writes = decisions.iter().any(|decision| decision.class.writes());
+        let confines = self.sandbox != SandboxMode::Off;
+        let roots = if writes && confines { self.roots() } else { &[] };
+        Ok(self.protected.hold(roots)?)
     }
 
     fn task(
@@ -267,6 +281,8 @@ impl Backend {
             stages: stages.collect(),
             cwd: cwd.to_owned(),
             limits: Limits { cpu_secs, ..self.limits },
+            mounts: Vec::new(),
+            placeholders: Vec::new(),
             tty,
             must_confine: self.sandbox == SandboxMode::Required,
         }
@@ -295,13 +311,14 @@ impl Backend {
         Guarantees::of(self.sandbox, proved, job)
     }
 
-    pub(crate) fn job(&self, id: &str) -> Result<Arc<Job>, Error> {
-        self.jobs.get(id).ok_or_else(|| Error::NoJob { id: id.to_owned() })
+    /// Somebody else's is not there.
+    pub(crate) fn job(&self, id: &str, owner: &Owner) -> Result<Arc<Job>, Error> {
+        self.jobs.get(id, owner).ok_or_else(|| Error::NoJob { id: id.to_owned() })
     }
 
     /// Oldest first.
-    pub(crate) fn jobs(&self) -> Vec<Arc<Job>> {
-        self.jobs.all()
+    pub(crate) fn jobs(&self, owner: &Owner) -> Vec<Arc<Job>> {
+        self.jobs.of(owner)
     }
 
     /// Some bytes of a stream as text, how many there are, and where they begin.

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::backend::Backend;
+use crate::tools::owner;
 
 pub(crate) const OUTPUT: &str = "command://jobs/{job_id}/{stream}";
 pub(crate) const OUTPUT_FROM: &str = "command://jobs/{job_id}/{stream}/{offset}";
@@ -48,7 +49,7 @@ async fn read(
     offset: u64,
 ) -> ResourceResult<ResourceContents> {
     let missing = || Error::resource_not_found(cx.subject());
-    let job = cx.state.job(job_id).map_err(|_| missing())?;
+    let job = cx.state.job(job_id, &owner(cx)).map_err(|_| missing())?;
     let stream = job.stream(stream).ok_or_else(missing)?;
     if offset > stream.totals().bytes {
         return Err(missing());

@@ -1,15 +1,21 @@
 //! Through the protocol, in memory, with real programs.
 //!
 //! `rig` is what they share, `parts` lets the test runner be the helper process. `running` (what
-//! comes back), `refused` (the policy), `confined` (what the kernel refuses to programs that may
-//! run anything), `survivors` (nothing is left), `printed` (output), `jobs`, `told` (text shown).
+//! comes back), `refused` and `programs` (the policy), `confined` (what the kernel refuses to programs that may
+//! run anything), `privileged` and `protected` (ways around that), `crowded` (too much), `survivors` (nothing is left), `printed` (output), `jobs`, `told` (text shown),
+//! `catalogue` (which attack is in which test).
 
 pub(crate) mod parts;
 mod rig;
 mod running;
 mod refused;
+mod programs;
 mod confined;
+mod privileged;
+mod protected;
+mod crowded;
 mod survivors;
 mod printed;
 mod jobs;
 mod told;
+mod catalogue;

@@ -69,6 +69,7 @@ impl Session {
                     back_channel: Some(Arc::clone(&stateful.back_channel)),
                     rate_limit: self.rate_limit.clone(),
                     principal: self.principal.clone(),
+                    session: Some(self.number),
                     owner: self.owner(),
                     standing: Some(Arc::clone(&self.outbox)),
                 };

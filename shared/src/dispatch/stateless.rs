@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::listen;
 use super::route::{self, Routed, STATEFUL_METHODS};
-use super::session::Session;
+use super::session::{Carrier, Session};
 use crate::answer::Answer;
 use crate::call::{LogThreshold, Origin};
 use crate::error::Error;
@@ -49,6 +49,7 @@ impl Session {
             stream: Arc::clone(stream),
             rate_limit: self.rate_limit.clone(),
             principal: self.principal.clone(),
+            session: (self.carrier == Carrier::Stream).then_some(self.number),
             owner: Owner { principal: self.principal.clone(), session: None },
             standing: None,
         };

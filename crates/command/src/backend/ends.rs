@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::job::Input;
+use super::kernel;
 use super::stream::Stream;
 use super::wire::Descriptors;
 
@@ -52,15 +52,11 @@ impl Ends {
     }
 
     pub(super) fn terminal() -> io::Result<Self> {
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let ours = openpt(flags)?;
-        grantpt(&ours)?;
-        unlockpt(&ours)?;
+        let (ours, theirs) = kernel::terminal()?;
         tcsetwinsize(&ours, SIZE)?;
-        let theirs = ioctl_tiocgptpeer(&ours, flags)?;
         let theirs = [theirs.try_clone()?, theirs.try_clone()?, theirs];
-        let stdin = Some(File::from(ours.try_clone()?));
-        Ok(Self { stdin, stdout: File::from(ours), stderr: None, theirs })
+        let stdin = Some(ours.try_clone()?);
+        Ok(Self { stdin, stdout: ours, stderr: None, theirs })
     }
 }
 

@@ -65,7 +65,10 @@ pub(crate) enum Error {
     TooLong,
     #[error("A pipeline has 1 to {max} commands.")]
     PipelineLength { max: usize },
-    #[error("{waiting} commands are waiting for their turn already. Try again in a second.")]
+    #[error(
+        "{waiting} commands are waiting for their turn already, as many as may. Try again in a \
+         second."
+    )]
     Busy { waiting: usize },
     #[error("The system could not start `{name}`.")]
     Start { name: String, reason: String },

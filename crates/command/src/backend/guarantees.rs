@@ -19,40 +19,46 @@ pub(crate) struct Guarantees {
     pub(crate) net: String,
     /// No sockets to services of this machine.
     pub(crate) unix_sockets: String,
+    /// Nothing the policy protects in a root is changed.
+    pub(crate) protected: String,
     /// No signal reaches another process.
     pub(crate) signals: String,
     /// No process is left.
     pub(crate) tree_kill: String,
     /// Killed soon after it uses more than allowed.
     pub(crate) memory: String,
-    /// Killed soon after it has more processes than allowed.
+    /// No more than allowed; `watched`: killed soon after it has more.
     pub(crate) processes: String,
 }
 
 const ENFORCED: &str = "enforced";
 const GRANTED: &str = "granted";
 const WATCHED: &str = "watched";
+const NOT: &str = "not_enforced (the kernel does not)";
 
 impl Guarantees {
     /// For a call, or for any if there is none yet.
     pub(super) fn of(mode: SandboxMode, proved: Proved, job: Option<&Job>) -> Self {
         let confined = job.and_then(|job| job.confined.get());
         let files = confined.is_none_or(|all| all.iter().all(|stage| stage.files));
+        let mounts = confined.is_none_or(|all| all.iter().all(|stage| stage.mounts));
+        let group = confined.is_none_or(|all| all.iter().all(|stage| stage.processes));
         let calls = confined.is_none_or(|all| all.iter().all(|stage| stage.system_calls));
         let decisions = || job.into_iter().flat_map(|job| &job.decisions);
         let network = decisions().any(|decision| decision.network);
+        let services = decisions().any(|decision| decision.unix_sockets);
         let writes = decisions().any(|decision| decision.class.writes());
         let starts = decisions().any(|decision| decision.class == Class::Interpreter);
         let state = |put_on: bool, proved: bool, granted: bool| {
             let text = match (mode, put_on && proved, granted) {
                 (SandboxMode::Off, ..) => "not_enforced (--sandbox off)",
-                (_, false, _) => "not_enforced (the kernel does not)",
+                (_, false, _) => NOT,
                 (_, true, true) => GRANTED,
                 (_, true, false) => ENFORCED,
             };
             text.to_owned()
         };
-        let watched = if proved.tree_kill { WATCHED } else { "not_enforced (no /proc)" };
+        let watched = if proved.tree_kill { WATCHED } else { NOT };
         Self {
             fs_write: match state(files, proved.fs_write, writes).as_str() {
                 GRANTED => "enforced outside the roots".to_owned(),
@@ -61,12 +67,16 @@ impl Guarantees {
             fs_read: state(files, proved.fs_read, false),
             execute: state(files, proved.execute, starts),
             net: state(calls, proved.net, network),
-            unix_sockets: state(calls, proved.unix_sockets, network),
+            unix_sockets: state(calls, proved.unix_sockets, services),
+            protected: if writes {
+                state(files && mounts, proved.protected, false)
+            } else {
+                state(files, proved.fs_write, false)
+            },
             signals: state(files, proved.signals, false),
-            tree_kill: if proved.tree_kill { ENFORCED } else { "not_enforced (no /proc)" }
-                .to_owned(),
+            tree_kill: if proved.tree_kill { ENFORCED } else { NOT }.to_owned(),
             memory: watched.to_owned(),
-            processes: watched.to_owned(),
+            processes: if group && proved.processes { ENFORCED } else { watched }.to_owned(),
         }
     }
 }

@@ -11,13 +11,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
-use rustix::process::{
-    Pid, Resource, Rlimit, Signal, set_child_subreaper, setpriority_process, setrlimit, setsid,
-};
+use rustix::process::{Pid, Resource, Rlimit, Signal, setpriority_process, setrlimit, setsid};
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
+use super::kernel::{self, Group, tree};
+use super::protect;
 use super::stages::{self, Programs};
-use super::tree;
 use super::wakes::{Wake, Wakes};
 use super::wire::{self, Done, Event, Exit, Limit, Limits, Order, Task};
 
@@ -43,14 +42,14 @@ fn serve() -> io::Result<()> {
     close_fds::set_fds_cloexec(3, &[]);
     survive_signals()?;
     let _already_leader = setsid();
-    set_child_subreaper(Some(rustix::process::getpid()))?;
+    kernel::adopt_orphans()?;
     let mut wakes = Wakes::new(socket.try_clone()?)?;
     // So far it was started ahead; here it waits for its task.
     let descriptors = wire::receive_descriptors(&socket)?;
     let task: Task = serde_json::from_slice(&wakes.first_line()?)?;
     limit(task.limits);
-    let limits = task.limits;
-    let programs = match stages::start(task, descriptors) {
+    let group = Group::create(task.limits.max_processes);
+    let programs = match stages::start(&task, descriptors, group.as_ref()) {
         Ok(programs) => programs,
         Err(failed) => {
             end_all(&mut wakes, |_, _| {});
@@ -63,8 +62,13 @@ fn serve() -> io::Result<()> {
     // What runs by now keeps its own. A flood of processes must not starve who has to end it;
     // only the superuser may do this, and the others have a limit of processes.
     let _not_allowed = setpriority_process(None, -20);
-    let mut call = Call { socket, limits, wakes, programs, killed: 0, alone: false };
+    let limits = task.limits;
+    let mut call = Call { socket, limits, wakes, programs, group, killed: 0, alone: false };
     call.run();
+    if call.alone {
+        kernel::unprotect(&task.mounts);
+        task.placeholders.iter().for_each(|path| protect::remove(path));
+    }
     call.finish()
 }
 
@@ -118,6 +122,7 @@ struct Call {
     limits: Limits,
     wakes: Wakes,
     programs: Programs,
+    group: Option<Group>,
     killed: u64,
     /// The server is gone.
     alone: bool,
@@ -138,6 +143,10 @@ impl Call {
                 Wake::Ended(pid, exit) => {
                     self.programs.ended(pid, exit);
                     if self.programs.all_ended() {
+                        // Whoever was refused a process may have given up before anybody looked.
+                        if self.was_full() {
+                            let _server_gone = report(&self.socket, &Event::Over(Limit::Processes));
+                        }
                         return self.stop();
                     }
                 }
@@ -158,10 +167,14 @@ impl Call {
 
     fn passed_limit(&self) -> Option<Limit> {
         let (processes, bytes) = tree::usage(rustix::param::page_size() as u64);
-        if processes > self.limits.max_processes {
+        if processes > self.limits.max_processes || self.was_full() {
             return Some(Limit::Processes);
         }
         (bytes > self.limits.max_memory_bytes).then_some(Limit::Memory)
+    }
+
+    fn was_full(&self) -> bool {
+        self.group.as_ref().is_some_and(Group::was_full)
     }
 
     fn signal(&self, number: i32) {
@@ -177,6 +190,8 @@ impl Call {
             tree::signal_all(Signal::TERM);
             // A stopped process cannot obey.
             tree::signal_all(Signal::CONT);
+        } else {
+            self.programs.signal(Signal::TERM);
         }
         let until = Instant::now() + Duration::from_millis(self.limits.grace_ms);
         loop {

@@ -12,9 +12,11 @@ use tokio::time::Instant;
 
 use super::Error;
 use super::ends::{self, Ends};
+use super::jobs::Owner;
 use super::launch::{Helper, Helpers};
 use super::plan::Decision;
 use super::probe::Proved;
+use super::protect::Held;
 use super::stream::Stream;
 use super::wire::{Confined, Done, Event, Exit, Failure, Limit, Order, Task};
 
@@ -24,6 +26,7 @@ const READERS_GRACE: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) id: String,
+    pub(crate) owner: Owner,
     /// The command line, for people.
     pub(crate) title: String,
     /// One for each program.
@@ -122,6 +125,7 @@ pub(crate) enum Input {
 /// What is needed to start one.
 pub(super) struct Start {
     pub(super) id: String,
+    pub(super) owner: Owner,
     pub(super) title: String,
     pub(super) decisions: Vec<Decision>,
     pub(super) cwd: PathBuf,
@@ -131,9 +135,14 @@ pub(super) struct Start {
     pub(super) merge_stderr: bool,
     pub(super) timeout: Duration,
     pub(super) max_output_bytes: u64,
-    /// Kept until the end.
-    pub(super) scratch: tempfile::TempDir,
-    pub(super) permit: OwnedSemaphorePermit,
+    pub(super) kept: Kept,
+}
+
+/// Given back just before the end is told, so that whoever is told finds nothing of it.
+pub(super) struct Kept {
+    pub(super) _scratch: tempfile::TempDir,
+    pub(super) _held: Held,
+    pub(super) _turn: OwnedSemaphorePermit,
 }
 
 impl Job {
@@ -166,12 +175,12 @@ impl Job {
             deadline: started + start.timeout,
             how: None,
             forgotten: false,
-            _scratch: start.scratch,
-            _permit: start.permit,
+            kept: start.kept,
         };
         tokio::spawn(driver.run());
         Ok(Arc::new(Self {
             id: start.id,
+            owner: start.owner,
             title: start.title,
             decisions: start.decisions,
             cwd: start.cwd,
@@ -271,8 +280,7 @@ struct Driver {
     how: Option<How>,
     /// Nobody can ask anything any more.
     forgotten: bool,
-    _scratch: tempfile::TempDir,
-    _permit: OwnedSemaphorePermit,
+    kept: Kept,
 }
 
 impl Driver {
@@ -298,6 +306,7 @@ impl Driver {
             },
             None => Ended { how: self.how.take().unwrap_or(How::Lost), duration, ..lost },
         };
+        drop(self.kept);
         self.end.send_replace(Some(ended));
     }
 

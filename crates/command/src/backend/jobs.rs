@@ -1,47 +1,79 @@
-//! The calls that run, and the last of those that have ended.
+//! The calls that run, and the last of those that have ended, each for its owner alone.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::job::Job;
 
-/// Ended calls whose output can still be read.
+/// Ended calls of one owner whose output can still be read.
 const MAX_ENDED: usize = 32;
+/// And of all owners together.
+const MAX_ENDED_OF_ALL: usize = 128;
+/// Of a name nobody can guess.
+const NAME_BYTES: usize = 12;
+
+/// Whose a job is. Nobody else can see it, read it or end it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// In any of its sessions.
+    Principal(String),
+    Session(u64),
+    /// Whoever knows its name. It is not listed.
+    Bearer,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     last: AtomicU64,
+    /// By age.
     known: Mutex<BTreeMap<u64, Arc<Job>>>,
 }
 
 impl Jobs {
-    pub(super) fn next_id(&self) -> String {
-        (self.last.fetch_add(1, Ordering::Relaxed) + 1).to_string()
+    /// Short where the owner is known from elsewhere, for a model has to repeat it.
+    pub(super) fn new_id(&self, owner: &Owner) -> io::Result<String> {
+        if *owner != Owner::Bearer {
+            return Ok((self.last.fetch_add(1, Ordering::Relaxed) + 1).to_string());
+        }
+        let mut bytes = [0; NAME_BYTES];
+        orion::util::secure_rand_bytes(&mut bytes)
+            .map_err(|_| io::Error::other("no random numbers"))?;
+        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     pub(super) fn add(&self, job: &Arc<Job>) {
         let mut known = self.lock();
-        if let Ok(number) = job.id.parse() {
-            known.insert(number, Arc::clone(job));
-        }
-        let ended = known.iter().filter(|(_, job)| job.end().is_some());
-        let ended: Vec<u64> = ended.map(|(number, _)| *number).collect();
-        let too_many = ended.len().saturating_sub(MAX_ENDED);
-        for number in ended.iter().take(too_many) {
-            known.remove(number);
-        }
+        let age = known.keys().next_back().map_or(0, |last| last + 1);
+        known.insert(age, Arc::clone(job));
+        forget(&mut known, MAX_ENDED, |other| other.owner == job.owner);
+        forget(&mut known, MAX_ENDED_OF_ALL, |_| true);
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Job>> {
-        self.lock().get(&id.parse().ok()?).cloned()
+    pub(super) fn get(&self, id: &str, owner: &Owner) -> Option<Arc<Job>> {
+        self.lock().values().find(|job| job.id == id && job.owner == *owner).cloned()
     }
 
-    pub(super) fn all(&self) -> Vec<Arc<Job>> {
-        self.lock().values().cloned().collect()
+    /// Oldest first. Of those that belong to whoever knows their names, none.
+    pub(super) fn of(&self, owner: &Owner) -> Vec<Arc<Job>> {
+        if *owner == Owner::Bearer {
+            return Vec::new();
+        }
+        self.lock().values().filter(|job| job.owner == *owner).cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Job>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps the youngest `most` of the ended jobs that `count`.
+fn forget(known: &mut BTreeMap<u64, Arc<Job>>, most: usize, count: impl Fn(&Job) -> bool) {
+    let ended = known.iter().filter(|(_, job)| count(job) && job.end().is_some());
+    let ended: Vec<u64> = ended.map(|(age, _)| *age).collect();
+    let too_many = ended.len().saturating_sub(most);
+    for age in ended.iter().take(too_many) {
+        known.remove(age);
     }
 }

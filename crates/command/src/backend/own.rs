@@ -49,7 +49,7 @@ impl Part {
         // The file may have been replaced since, and a helper must be of the same making; only a
         // confined program has to be named by where it is.
         let program = match self {
-            Self::Helper => itself,
+            Self::Helper if itself.exists() => itself,
             _ => std::env::current_exe().unwrap_or(itself),
         };
         Start { program, args: self.arguments(), env: self.environment() }

@@ -71,6 +71,7 @@ pub(crate) struct Decision {
     /// With what the policy puts in front.
     pub(crate) args: Vec<String>,
     pub(crate) network: bool,
+    pub(crate) unix_sockets: bool,
 }
 
 /// What decisions are made from.
@@ -113,6 +114,7 @@ impl Decider {
             rule,
             args,
             network: program.network.unwrap_or_default(),
+            unix_sockets: program.unix_sockets.unwrap_or_default(),
         })
     }
 
@@ -228,7 +230,8 @@ impl Decider {
         if decision.network {
             read.extend_from_slice(&self.system.network);
         }
-        Confinement { read, write, execute, network: decision.network }
+        let Decision { network, unix_sockets, .. } = *decision;
+        Confinement { read, write, execute, network, unix_sockets }
     }
 
     /// The variables a call asks for, if it may set them.

@@ -2,7 +2,7 @@
 //! what a program can do with arguments alone; only granted classes run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,8 @@ struct File {
     grant: Option<Vec<Class>>,
     /// Variables a call may set.
     allow_env: Vec<String>,
+    /// Paths from each root that no program changes, a directory with a slash at the end.
+    protect: Option<Vec<String>>,
     /// Variables every program gets.
     env: BTreeMap<String, String>,
     program: BTreeMap<String, Program>,
@@ -54,6 +56,9 @@ pub(crate) struct Program {
     pub(crate) allow: Option<bool>,
     /// May use the network.
     pub(crate) network: Option<bool>,
+    /// May connect to services of this machine, such as Docker's or the SSH agent's, which can do
+    /// for it whatever they can do.
+    pub(crate) unix_sockets: Option<bool>,
     /// Where it is, instead of looking for it.
     pub(crate) path: Option<PathBuf>,
     /// Files, or directories of files, it may start.
@@ -72,6 +77,7 @@ pub(crate) struct Policy {
     pub(crate) granted: BTreeSet<Class>,
     pub(crate) allow_env: BTreeSet<String>,
     pub(crate) env: BTreeMap<String, String>,
+    pub(crate) protect: Vec<String>,
     pub(crate) programs: BTreeMap<String, Program>,
     /// Tells one policy from another in a log.
     pub(crate) digest: String,
@@ -101,11 +107,19 @@ impl Policy {
             file.program.insert(name, program.over(known));
         }
         file.env.extend(own.env);
+        let protect = own.protect.or(file.protect).unwrap_or_default();
+        let plain = |path: &String| {
+            Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+        };
+        if let Some(path) = protect.iter().find(|path| path.is_empty() || !plain(path)) {
+            return Err(wrong(format!("`protect` holds {path:?}, which is no path from a root")));
+        }
         let allow_env = file.allow_env.into_iter().chain(own.allow_env).collect();
         Ok(Self {
             granted: own.grant.unwrap_or_else(|| READ_ONLY.to_vec()).into_iter().collect(),
             allow_env,
             env: file.env,
+            protect,
             programs: file.program,
             digest: digest(text),
         })
@@ -115,6 +129,12 @@ impl Policy {
         let granted = program.class.is_some_and(|class| self.granted.contains(&class));
         program.class.is_some() && program.allow.unwrap_or(granted)
     }
+
+    /// Whether anything that runs may change what is in the roots.
+    pub(super) fn lets_write(&self) -> bool {
+        let mut programs = self.programs.values();
+        programs.any(|it| it.class.is_some_and(Class::writes) && self.allows(it))
+    }
 }
 
 impl Program {
@@ -123,6 +143,7 @@ impl Program {
             class: self.class.or(known.class),
             allow: self.allow.or(known.allow),
             network: self.network.or(known.network),
+            unix_sockets: self.unix_sockets.or(known.unix_sockets),
             path: self.path.or(known.path),
             starts: self.starts.or(known.starts),
             env: self.env.or(known.env),

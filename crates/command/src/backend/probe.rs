@@ -8,22 +8,31 @@ use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
+use super::kernel;
 use super::launch::Helpers;
 use super::own::Part;
 use super::places::System;
-use super::wire::{Confinement, Event, Limits, Stage, Task};
+use super::wire::{Confinement, Done, Event, Exit, Limit, Limits, Mount, Stage, Task};
 
 const FOLDER: &str = "MCP_COMMAND_PROBE_FOLDER";
 const SERVER: &str = "MCP_COMMAND_PROBE_SERVER";
 /// The self-test takes a hundredth of this on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// What may be written to, but for one file.
+const GUARDED: &str = "guarded";
+const MAX_PROCESSES: u64 = 4;
+/// Threads the group for [`MAX_PROCESSES`] has no room for.
+const TOO_MANY_THREADS: usize = 24;
+/// A [`Part::Sleeper`] waits to be ended. If nobody does that, it must not stay for ever.
+const SLEEP: Duration = Duration::from_secs(600);
 
 /// What turned out to be impossible for a confined program, as it should be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,14 +43,20 @@ pub(crate) struct Proved {
     pub(crate) net: bool,
     pub(crate) unix_sockets: bool,
     pub(crate) signals: bool,
+    /// What is protected in a directory is not changed by who may write there.
+    pub(crate) protected: bool,
+    /// A program cannot have more processes than allowed for an instant.
+    pub(crate) processes: bool,
     /// A program that leaves its session and its parent is ended with the call.
     pub(crate) tree_kill: bool,
 }
 
 impl Proved {
-    pub(crate) fn all(self) -> bool {
-        let Self { fs_write, fs_read, execute, net, unix_sockets, signals, tree_kill } = self;
-        [fs_write, fs_read, execute, net, unix_sockets, signals, tree_kill].iter().all(|it| *it)
+    /// All that confines a program. `protects`: some may write where something is protected.
+    pub(crate) fn all(self, protects: bool) -> bool {
+        let Self { fs_write, fs_read, execute, net, unix_sockets, signals, tree_kill, .. } = self;
+        let confines = [fs_write, fs_read, execute, net, unix_sockets, signals, tree_kill];
+        confines.iter().all(|it| *it) && (self.protected || !protects)
     }
 }
 
@@ -74,28 +89,41 @@ async fn confined(helpers: &Arc<Helpers>, system: &System) -> io::Result<Proved>
     fs::write(folder.path().join("secret"), "x")?;
     let inside = folder.path().join("inside");
     fs::create_dir(&inside)?;
+    let guarded = folder.path().join(GUARDED);
+    fs::create_dir(&guarded)?;
+    fs::write(guarded.join("fixed"), "x")?;
     let start = Part::Probe.start();
     let mut env = start.env;
     env.push((FOLDER.to_owned(), folder.path().to_string_lossy().into_owned()));
     env.push((SERVER.to_owned(), std::process::id().to_string()));
     let confinement = Confinement {
         read: [system.readable.as_slice(), std::slice::from_ref(&inside)].concat(),
+        write: vec![guarded.clone()],
         execute: [system.loaders.as_slice(), std::slice::from_ref(&start.program)].concat(),
         ..Confinement::default()
     };
     let stage =
         Stage { program: start.program, args: start.args, env, confinement: Some(confinement) };
-    let (text, _) = collect(helpers, task(stage, &inside)).await?;
+    let mounts = vec![Mount { path: guarded.join("fixed"), read_only: true }];
+    let task = Task { mounts, ..task(stage, &inside) };
+    let Collected { text, done, too_many } = collect(helpers, task).await?;
     let report = text.lines().find(|line| line.starts_with('{')).unwrap_or_default();
-    Ok(serde_json::from_str(report)?)
+    let said: Proved = serde_json::from_str(report)?;
+    // Its code says whether it could multiply, if it was not ended for having tried.
+    let refused = done.is_some_and(|done| done.exits == [Exit::Code(0)]);
+    Ok(Proved { processes: refused || too_many, ..said })
 }
 
 async fn tree_kill(helpers: &Arc<Helpers>) -> io::Result<bool> {
+    if !kernel::FINDS_ALL {
+        // The one who gets away would be left.
+        return Ok(false);
+    }
     let start = Part::Orphan.start();
     let stage =
         Stage { program: start.program, args: start.args, env: start.env, confinement: None };
-    let (_, done) = collect(helpers, task(stage, Path::new("/"))).await?;
-    Ok(matches!(done, Some(Event::Done(done)) if done.killed == 1))
+    let collected = collect(helpers, task(stage, Path::new("/"))).await?;
+    Ok(collected.done.is_some_and(|done| done.killed == 1))
 }
 
 fn task(stage: Stage, cwd: &Path) -> Task {
@@ -106,31 +134,46 @@ fn task(stage: Stage, cwd: &Path) -> Task {
             grace_ms: 1000,
             cpu_secs: 10,
             file_bytes: 1 << 20,
-            max_processes: 64,
+            max_processes: MAX_PROCESSES,
             max_memory_bytes: 1 << 32,
         },
+        mounts: Vec::new(),
+        placeholders: Vec::new(),
         tty: false,
         must_confine: false,
     }
 }
 
-/// All it printed, and the last thing its helper said.
-async fn collect(helpers: &Arc<Helpers>, task: Task) -> io::Result<(String, Option<Event>)> {
+struct Collected {
+    text: String,
+    done: Option<Done>,
+    /// It was refused more processes or threads.
+    too_many: bool,
+}
+
+/// All it printed, and what its helper said.
+async fn collect(helpers: &Arc<Helpers>, task: Task) -> io::Result<Collected> {
     let null = || File::options().read(true).write(true).open("/dev/null");
     let (mut reader, writer) = io::pipe()?;
     let descriptors = [null()?.into(), writer.into(), null()?.into()];
     let mut helper = helpers.start(&task, descriptors).await?;
-    let mut last = None;
+    let (mut done, mut too_many) = (None, false);
     while let Some(event) = helper.event().await {
-        last = Some(event);
-        if matches!(last, Some(Event::Done(_) | Event::Failed { .. })) {
-            break;
+        match event {
+            Event::Done(how) => done = Some(how),
+            Event::Failed { .. } => {}
+            Event::Over(limit) => {
+                too_many |= limit == Limit::Processes;
+                continue;
+            }
+            Event::Started { .. } => continue,
         }
+        break;
     }
     // Everything has ended, so all of it is in the pipe, which holds more than this.
     let mut text = String::new();
     reader.read_to_string(&mut text)?;
-    Ok((text, last))
+    Ok(Collected { text, done, too_many })
 }
 
 /// [`Part::Probe`].
@@ -149,12 +192,36 @@ pub(super) fn try_everything() -> ExitCode {
         signals: server
             .and_then(Pid::from_raw)
             .is_some_and(|server| test_kill_process(server) == Err(rustix::io::Errno::PERM)),
+        protected: File::options()
+            .write(true)
+            .open(folder.join(GUARDED).join("fixed"))
+            .is_err_and(|error| error.kind() == ErrorKind::ReadOnlyFilesystem)
+            && File::create(folder.join(GUARDED).join("free")).is_ok(),
+        processes: false,
         tree_kill: false,
     };
     let told = serde_json::to_string(&proved)
         .map_err(io::Error::from)
         .and_then(|line| writeln!(io::stdout(), "\n{line}"));
-    if told.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    // The last, because this may be the end of it.
+    if told.is_ok() && !can_multiply() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Whether as many threads can be had as the limit should not let there be.
+fn can_multiply() -> bool {
+    let (stay, stayed) = channel::<()>();
+    let stayed = Mutex::new(stayed);
+    thread::scope(|scope| {
+        let wait = || {
+            let held = stayed.lock().map(|stayed| stayed.recv());
+            drop(held);
+        };
+        let threads: Vec<_> = (0..TOO_MANY_THREADS)
+            .map(|_| thread::Builder::new().spawn_scoped(scope, wait).is_ok())
+            .collect();
+        drop(stay);
+        threads.iter().all(|is_there| *is_there)
+    })
 }
 
 /// [`Part::Orphan`].
@@ -167,7 +234,7 @@ pub(super) fn leave_an_orphan() -> ExitCode {
 /// [`Part::Sleeper`].
 pub(super) fn sleep() -> ExitCode {
     let _leader_already = rustix::process::setsid();
-    thread::sleep(Duration::from_secs(600));
+    thread::sleep(SLEEP);
     ExitCode::SUCCESS
 }
 

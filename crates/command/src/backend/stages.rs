@@ -11,7 +11,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, ioctl_tiocsctty, kill_process_group};
 use rustix::termios::tcsetpgrp;
 
-use super::confine;
+use super::kernel::{self, Group};
 use super::wire::{Confined, Descriptors, Event, Exit, Failure, Stage, Task};
 
 /// The programs the call itself asked for, in order.
@@ -39,7 +39,7 @@ impl Programs {
     }
 
     /// Those of programs that have not ended. The number of another group may be somebody else's
-    /// by now, so what is left of one is for [`super::tree`] to find.
+    /// by now, so what is left of one is for [`kernel::tree`] to find.
     pub(super) fn kill_groups(&self) {
         self.signal(Signal::KILL);
     }
@@ -55,13 +55,18 @@ impl Programs {
 }
 
 /// Starts them all, or says which could not be started. What has been started then still runs.
-pub(super) fn start(task: Task, descriptors: Descriptors) -> Result<Programs, Event> {
+pub(super) fn start(
+    task: &Task,
+    descriptors: Descriptors,
+    group: Option<&Group>,
+) -> Result<Programs, Event> {
     let whole = |error: io::Error| failed(0, &error);
-    confine::no_new_privileges().map_err(whole)?;
+    kernel::no_new_privileges().map_err(whole)?;
     let [input, output, errors] = descriptors;
     if task.tty {
         ioctl_tiocsctty(&output).map_err(|errno| whole(errno.into()))?;
     }
+    let view = kernel::protect(&task.mounts);
     let last = task.stages.len().saturating_sub(1);
     let mut programs = Programs { confined: Vec::new(), running: Vec::new() };
     let mut next_input = input;
@@ -75,7 +80,8 @@ pub(super) fn start(task: Task, descriptors: Descriptors) -> Result<Programs, Ev
         }
         let stderr = errors.try_clone().map_err(this)?;
         let command = command(stage, &task.cwd, [next_input, stdout, stderr]);
-        let (pid, confined) = start_confined(command, stage, task.must_confine, index)?;
+        let beginning = Beginning { stage, index, group, view: &view, must: task.must_confine };
+        let (pid, confined) = beginning.start(command)?;
         programs.running.push((pid, None));
         programs.confined.push(confined);
         match following {
@@ -107,27 +113,48 @@ fn command(stage: &Stage, cwd: &Path, fds: Descriptors) -> Command {
     command
 }
 
-fn start_confined(
-    mut command: Command,
-    stage: &Stage,
-    must_confine: bool,
+/// A program about to be started.
+struct Beginning<'a> {
+    stage: &'a Stage,
     index: usize,
-) -> Result<(Pid, Confined), Event> {
-    let confinement = stage.confinement.clone();
-    let thread = thread::spawn(move || {
-        let confined = confinement.as_ref().map(confine::confine).unwrap_or_default();
-        let lacking = confinement.is_some() && !(confined.files && confined.system_calls);
-        if must_confine && lacking {
+    group: Option<&'a Group>,
+    view: &'a io::Result<()>,
+    /// Not unless it is confined.
+    must: bool,
+}
+
+impl Beginning<'_> {
+    fn start(&self, command: Command) -> Result<(Pid, Confined), Event> {
+        thread::scope(|scope| {
+            let started = scope.spawn(|| self.confine_and_start(command)).join();
+            started.unwrap_or_else(|_| Err(self.failed(&io::Error::other("the thread panicked"))))
+        })
+    }
+
+    fn confine_and_start(&self, mut command: Command) -> Result<(Pid, Confined), Event> {
+        let in_group = self.group.is_some_and(|group| group.enter().is_ok());
+        let confined = self.stage.confinement.as_ref().map(kernel::confine).unwrap_or_default();
+        let confined = Confined {
+            mounts: self.view.is_ok(),
+            processes: in_group,
+            problem: confined.problem.or(self.view.as_ref().err().map(ToString::to_string)),
+            ..confined
+        };
+        let lacking = !(confined.files && confined.system_calls && confined.mounts);
+        if self.must && lacking && self.stage.confinement.is_some() {
             let reason = "the kernel cannot confine it".to_owned();
-            return Err(Event::Failed { stage: index, reason, kind: Failure::NotConfined });
+            return Err(Event::Failed { stage: self.index, reason, kind: Failure::NotConfined });
         }
-        let child = command.spawn().map_err(|error| failed(index, &error))?;
+        let child = command.spawn().map_err(|error| self.failed(&error))?;
         // The reaper waits for it, by its number.
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let pid = pid.ok_or_else(|| failed(index, &io::Error::other("no process number")))?;
+        let pid = pid.ok_or_else(|| self.failed(&io::Error::other("no process number")))?;
         Ok((pid, confined))
-    });
-    thread.join().unwrap_or_else(|_| Err(failed(index, &io::Error::other("the thread panicked"))))
+    }
+
+    fn failed(&self, error: &io::Error) -> Event {
+        failed(self.index, error)
+    }
 }
 
 fn failed(stage: usize, error: &io::Error) -> Event {

@@ -64,6 +64,8 @@ impl Wakes {
 
     pub(super) fn next(&mut self, until: Instant) -> Wake {
         loop {
+            // Orders may have come with what was read before.
+            self.take_orders();
             self.reap();
             if let Some(wake) = self.queue.pop_front() {
                 return wake;
@@ -99,6 +101,9 @@ impl Wakes {
             self.alone = true;
             self.queue.push_back(Wake::Alone);
         }
+    }
+
+    fn take_orders(&mut self) {
         while let Some(line) = self.line() {
             if let Ok(order) = serde_json::from_slice(&line) {
                 self.queue.push_back(Wake::Order(order));

@@ -23,10 +23,21 @@ pub(crate) struct Task {
     pub(crate) stages: Vec<Stage>,
     pub(crate) cwd: PathBuf,
     pub(crate) limits: Limits,
+    /// Of the view of the file system its programs have; outer ones first.
+    pub(crate) mounts: Vec<Mount>,
+    /// What is there only because of the call, to be removed if the server cannot.
+    pub(crate) placeholders: Vec<PathBuf>,
     /// The three descriptors are a terminal.
     pub(crate) tty: bool,
     /// Run nothing if a stage cannot be confined as it should be.
     pub(crate) must_confine: bool,
+}
+
+/// A place that cannot be renamed, nor written to if it is read-only.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Mount {
+    pub(crate) path: PathBuf,
+    pub(crate) read_only: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -48,6 +59,8 @@ pub(crate) struct Confinement {
     /// Files, or directories of files, that may be started.
     pub(crate) execute: Vec<PathBuf>,
     pub(crate) network: bool,
+    /// Sockets to services of this machine.
+    pub(crate) unix_sockets: bool,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -109,6 +122,10 @@ pub(crate) enum Limit {
 pub(crate) struct Confined {
     pub(crate) files: bool,
     pub(crate) system_calls: bool,
+    /// The task's mounts.
+    pub(crate) mounts: bool,
+    /// It cannot have more processes than allowed for an instant.
+    pub(crate) processes: bool,
     /// Why one of them is not; for the log.
     pub(crate) problem: Option<String>,
 }

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::rig::{EVERYTHING, Rig, rig, stdout};
 
 /// `true` if the sandbox claims to enforce it.
-async fn claims(rig: &Rig, guarantee: &str) -> bool {
+pub(super) async fn claims(rig: &Rig, guarantee: &str) -> bool {
     let told = rig.call("describe_policy", json!({})).await;
     told.structured["sandbox"][guarantee] == "enforced"
 }
 
-async fn script(rig: &Rig, text: &str) -> (i64, String) {
+pub(super) async fn script(rig: &Rig, text: &str) -> (i64, String) {
     let answer = rig.sh(text).await;
     let code = answer.structured["exit_code"].as_i64().unwrap_or(-1);
     (code, stdout(&answer).to_owned() + answer.structured["stderr"]["head"].as_str().unwrap_or(""))
@@ -256,11 +256,11 @@ async fn what_holds_is_said() {
     assert_eq!(answer.structured["sandbox"]["fs_write"], "enforced");
 }
 
-async fn has_python(rig: &Rig) -> bool {
+pub(super) async fn has_python(rig: &Rig) -> bool {
     python(rig, "print(1)").await == (0, "1\n".to_owned())
 }
 
-async fn python(rig: &Rig, code: &str) -> (i64, String) {
+pub(super) async fn python(rig: &Rig, code: &str) -> (i64, String) {
     let arguments = json!({
         "command": "sh", "args": ["-c", "exec /usr/bin/python3 -c \"$1\"", "sh", code],
     });

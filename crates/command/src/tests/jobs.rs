@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::rig::{EVERYTHING, mark, marked, rig, stdout, until_marked};
+use crate::backend::{Backend, Input, Owner, Request};
 
 #[tokio::test]
 async fn a_slow_command_becomes_a_job() {
@@ -108,4 +109,47 @@ async fn a_long_call_says_how_far_it_is() {
     assert_eq!(notification.method, "notifications/progress");
     assert_eq!(notification.params["progress"], 8);
     assert_eq!(notification.params["message"], "two");
+}
+
+/// Over HTTP many clients share one server, so each job has an owner.
+#[tokio::test]
+async fn a_job_is_its_owners_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let flags = ["x", "--root", root.path().to_str().unwrap()];
+    let config: crate::config::Config = clap::Parser::try_parse_from(flags).unwrap();
+    let backend = Backend::open(&config.settings()).unwrap();
+    let principal = |name: &str| Owner::Principal(name.to_owned());
+    let owners =
+        [principal("a"), principal("b"), Owner::Session(1), Owner::Session(2), Owner::Bearer];
+    let mut jobs = Vec::new();
+    for owner in &owners {
+        let request = Request {
+            owner: owner.clone(),
+            commands: vec![("echo".to_owned(), vec!["hi".to_owned()])],
+            cwd: None,
+            env: std::collections::BTreeMap::default(),
+            input: Input::Nothing,
+            timeout: None,
+            merge_stderr: false,
+            tty: false,
+        };
+        let job = backend.begin(request).await.unwrap();
+        job.ended().await;
+        jobs.push(job.id.clone());
+    }
+    for (number, id) in jobs.iter().enumerate() {
+        for (other, owner) in owners.iter().enumerate() {
+            assert_eq!(backend.job(id, owner).is_ok(), number == other, "{id} {owner:?}");
+        }
+    }
+    for (owner, id) in owners.iter().zip(&jobs) {
+        let listed: Vec<_> = backend.jobs(owner).iter().map(|job| job.id.clone()).collect();
+        match owner {
+            // Whoever could list them would not have to know their names.
+            Owner::Bearer => assert_eq!(listed, Vec::<String>::new()),
+            _ => assert_eq!(listed, [id.clone()]),
+        }
+    }
+    let bearer = jobs.last().unwrap();
+    assert!(bearer.len() == 24 && bearer.bytes().all(|it| it.is_ascii_hexdigit()), "{bearer}");
 }

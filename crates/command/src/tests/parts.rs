@@ -10,6 +10,6 @@ pub(crate) const VARIABLE: &str = "MCP_COMMAND_PART";
 fn plays_its_part() {
     let Ok(word) = std::env::var(VARIABLE) else { return };
     let part = Part::from_word(&word).unwrap();
-    let _code = part.play();
-    std::process::exit(0);
+    let code = part.play();
+    std::process::exit(i32::from(code != std::process::ExitCode::SUCCESS));
 }

@@ -8,6 +8,7 @@ use mcp::{Context, ToolError, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::owner;
 use super::report::Report;
 use crate::backend::{Backend, Input, Job, Request};
 
@@ -96,6 +97,7 @@ pub(crate) async fn execute_command(
     };
     let rest = input.pipeline.into_iter().map(|piped| (piped.command, piped.args));
     let request = Request {
+        owner: owner(&cx),
         commands: std::iter::once((input.command, input.args)).chain(rest).collect(),
         cwd: input.cwd,
         env: input.env,

@@ -8,10 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::execute::watch;
-use super::report::{Report, Status, status};
+use super::owner;
+use super::report::{Report, SameReport, Status, status};
 use crate::backend::{Backend, Cleaned, Job, SignalName, Stream};
 
-/// List the commands that run as jobs, and the last ones that have ended. Oldest first.
+/// List your commands that run as jobs, and the last ones that have ended. Oldest first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListJobs {}
@@ -33,7 +34,7 @@ struct JobLine {
 }
 
 pub(crate) async fn list_jobs(cx: Context<Backend>, _: ListJobs) -> ToolResult<JobList> {
-    let lines = cx.state.jobs().into_iter().map(|job| JobLine {
+    let lines = cx.state.jobs(&owner(&cx)).into_iter().map(|job| JobLine {
         job_id: job.id.clone(),
         command: job.title.clone(),
         status: status(job.end().as_ref()),
@@ -94,7 +95,7 @@ pub(crate) struct OutputPart {
 }
 
 pub(crate) async fn read_output(cx: Context<Backend>, input: ReadOutput) -> ToolResult<OutputPart> {
-    let job = cx.state.job(&input.job_id)?;
+    let job = cx.state.job(&input.job_id, &owner(&cx))?;
     let name = match input.stream {
         StreamName::Stdout => "stdout",
         StreamName::Stderr => "stderr",
@@ -149,8 +150,8 @@ fn default_wait_ms() -> u64 {
     50_000
 }
 
-pub(crate) async fn wait(cx: Context<Backend>, input: Wait) -> ToolResult<Report> {
-    let job = cx.state.job(&input.job_id)?;
+pub(crate) async fn wait(cx: Context<Backend>, input: Wait) -> ToolResult<SameReport> {
+    let job = cx.state.job(&input.job_id, &owner(&cx))?;
     let wanted = input.until.as_deref();
     let event = async {
         tokio::select! {
@@ -159,7 +160,7 @@ pub(crate) async fn wait(cx: Context<Backend>, input: Wait) -> ToolResult<Report
         }
     };
     let _still_running = tokio::time::timeout(Duration::from_millis(input.timeout_ms), event).await;
-    Report::of(&cx.state, &job, input.max_output_bytes)
+    Ok(SameReport(Report::of(&cx.state, &job, input.max_output_bytes)?))
 }
 
 async fn printed(job: &Job, wanted: Option<&str>) {
@@ -188,7 +189,7 @@ pub(crate) struct Written {
 }
 
 pub(crate) async fn write_stdin(cx: Context<Backend>, input: WriteStdin) -> ToolResult<Written> {
-    let job = cx.state.job(&input.job_id)?;
+    let job = cx.state.job(&input.job_id, &owner(&cx))?;
     let written_bytes = input.data.len();
     job.write(input.data.into_bytes(), input.eof).await?;
     Ok(Written { written_bytes })
@@ -210,7 +211,7 @@ pub(crate) struct Sent {
 }
 
 pub(crate) async fn signal(cx: Context<Backend>, input: SendSignal) -> ToolResult<Sent> {
-    let job = cx.state.job(&input.job_id)?;
+    let job = cx.state.job(&input.job_id, &owner(&cx))?;
     let status = status(job.end().as_ref());
     job.signal(input.signal.number());
     Ok(Sent { status })

@@ -1,5 +1,6 @@
 //! What the model is told about a command: data, and the same as a text that reads well.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use mcp::{Output, Reply, Schema, ToolError, ToolResult, WithText};
@@ -49,6 +50,8 @@ pub(crate) struct CommandResult {
     cwd: String,
     /// The entry of the policy that allowed it.
     rule: String,
+    /// What held; describe_policy tells what each means.
+    #[schemars(with = "BTreeMap<String, String>")]
     sandbox: Guarantees,
 }
 
@@ -134,6 +137,20 @@ impl Output for Report {
     fn into_reply(self) -> Result<Reply, ToolError> {
         let reply = WithText { data: self.data, text: self.text }.into_reply()?;
         Ok(if self.is_error { reply.failed() } else { reply })
+    }
+}
+
+/// The same from another tool. A model pays for every schema it is shown, so this one is not shown
+/// again.
+pub(crate) struct SameReport(pub(super) Report);
+
+impl Output for SameReport {
+    fn schema() -> Option<Schema> {
+        None
+    }
+
+    fn into_reply(self) -> Result<Reply, ToolError> {
+        self.0.into_reply()
     }
 }
 

@@ -1,21 +1,11 @@
-//! The command server as a process: however it ends, nothing it has started is left, and many
-//! calls leave nothing open in it.
+//! However the server ends, nothing it has started is left, and many calls leave nothing open in it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::built::binary;
-use crate::policies::running::Running;
-
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Of every way to get away with every ending.
-const ROUNDS: usize = 3;
+use super::rig::{Rig, long_or, sh, sh_job, wait_for};
 
 /// Ways to get away, each with as many processes as sleep afterwards.
 const ESCAPES: [(&str, usize); 6] = [
@@ -39,15 +29,17 @@ fn nothing_outlives_the_server() {
     let rig = Rig::new();
     let mut number = 0;
     let endings = [Ending::Closed, Ending::Terminated, Ending::Killed];
-    for ending in endings.iter().cycle().take(ROUNDS * endings.len()) {
+    // Of every way to get away with every ending.
+    let rounds = long_or(3, 100);
+    for ending in endings.iter().cycle().take(rounds * endings.len()) {
         for (script, processes) in ESCAPES {
             number += 1;
             // A number of seconds nobody else sleeps.
-            let mark = format!("{}.{number:03}", 200_000 + std::process::id());
-            let mut server = rig.start();
+            let mark = format!("{}.{number:05}", 200_000 + std::process::id());
+            let mut server = rig.start(&[]);
             let script = script.replace("MARK", &mark);
             // If its answer is not waited for, the server ends while it begins.
-            let id = server.request("tools/call", &sh(&script));
+            let id = server.request("tools/call", &sh_job(&script));
             let answered = (number / ESCAPES.len() + number).is_multiple_of(2);
             if answered {
                 server.answer(id);
@@ -64,11 +56,41 @@ fn nothing_outlives_the_server() {
     }
 }
 
+/// By its own time, and by its client's will.
+#[test]
+fn nothing_outlives_a_call() {
+    let rig = Rig::new();
+    let mut server = rig.start(&[]);
+    for number in 0..long_or(2, 100) * ESCAPES.len() {
+        let (script, processes) = ESCAPES[number % ESCAPES.len()];
+        for cancelled in [false, true] {
+            let mark = format!(
+                "{}.{number:05}",
+                300_000 + std::process::id() + u32::from(cancelled) * 100_000_000
+            );
+            let mut call = sh(&script.replace("MARK", &mark));
+            if cancelled {
+                let id = server.request("tools/call", &call);
+                wait_for(script, || marked(&mark).len() >= processes);
+                server.cancel(id);
+                wait_for(&format!("cancelled: none of {script}"), || marked(&mark).is_empty());
+            } else {
+                call["arguments"]["timeout_ms"] = json!(200);
+                let answer = server.call(&call);
+                let status = &answer["result"]["structuredContent"]["status"];
+                assert_eq!(status, "timed_out", "{script}: {answer}");
+                assert_eq!(marked(&mark), Vec::<i32>::new(), "{script}");
+            }
+        }
+    }
+    let pid = server.id();
+    wait_for("no more children, not even one that has ended", || children(pid) == 1);
+}
+
 #[test]
 fn many_calls_leave_nothing_open() {
-    const CALLS: usize = 200;
     let rig = Rig::new();
-    let mut server = rig.start();
+    let mut server = rig.start(&[]);
     let call = json!({"name": "execute_command", "arguments": {"command": "true"}});
     server.call(&call);
     let pid = server.id();
@@ -76,45 +98,14 @@ fn many_calls_leave_nothing_open() {
     // One process is kept ready for the next call.
     wait_for("an idle server", || children(pid) == 1);
     let before = open();
-    let calls = vec![call; CALLS];
-    for id in server.requests("tools/call", &calls) {
-        assert_eq!(server.answer(id)["result"]["structuredContent"]["exit_code"], 0);
+    let calls = vec![call; 100];
+    for _ in 0..long_or(2, 100) {
+        for id in server.requests("tools/call", &calls) {
+            assert_eq!(server.answer(id)["result"]["structuredContent"]["exit_code"], 0);
+        }
     }
     wait_for("no more children, not even one that has ended", || children(pid) == 1);
     wait_for("no more descriptors than before", || open() <= before);
-}
-
-/// A directory for the server and a policy that lets it run shells.
-struct Rig {
-    outside: tempfile::TempDir,
-    program: PathBuf,
-}
-
-impl Rig {
-    fn new() -> Self {
-        let outside = tempfile::tempdir().unwrap();
-        fs::create_dir(outside.path().join("root")).unwrap();
-        fs::write(outside.path().join("policy.toml"), "grant = ['data', 'interpreter']").unwrap();
-        Self { outside, program: binary("mcp-command") }
-    }
-
-    fn start(&self) -> Running {
-        let path = |part: &Path| part.to_str().unwrap().to_owned();
-        let (root, policy) =
-            (self.outside.path().join("root"), self.outside.path().join("policy.toml"));
-        let flags = ["--grace-ms".to_owned(), "200".to_owned(), "--root".to_owned(), path(&root)];
-        let policy = ["--policy".to_owned(), path(&policy)];
-        let command: Vec<String> =
-            [path(&self.program)].into_iter().chain(flags).chain(policy).collect();
-        let mut server = Running::spawn(&command);
-        server.initialize();
-        server
-    }
-}
-
-fn sh(script: &str) -> Value {
-    let arguments = json!({"command": "sh", "args": ["-c", script], "background": true});
-    json!({"name": "execute_command", "arguments": arguments})
 }
 
 /// Living processes with `mark` as one of their arguments.
@@ -131,12 +122,4 @@ fn marked(mark: &str) -> Vec<i32> {
 fn children(pid: u32) -> usize {
     let listed = Command::new("ps").args(["--ppid", &pid.to_string(), "-o", "pid="]).output();
     String::from_utf8(listed.unwrap().stdout).unwrap().lines().count()
-}
-
-fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
-        sleep(Duration::from_millis(10));
-    }
 }

@@ -9,6 +9,8 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
+use crate::backend::wire::Confinement;
+
 const EPERM: u32 = 1;
 const ENOSYS: u32 = 38;
 const CLONE_NEWUSER: u64 = 0x1000_0000;
@@ -17,8 +19,8 @@ const TIOCSTI: u64 = 0x5412;
 const TIOCLINUX: u64 = 0x541c;
 /// The second way into the same system calls on x86-64.
 const X32: i64 = 0x4000_0000;
-/// Families of sockets that come with the network.
-const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+/// Families of sockets that come with the network. Programs look up addresses by the last one.
+const NETWORK: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 const NEVER: &[i64] = &[
     // Other processes.
@@ -80,14 +82,14 @@ const NEVER: &[i64] = &[
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// In the order they must be applied.
-pub(super) fn filters(network: bool) -> Result<[BpfProgram; 2], seccompiler::Error> {
+pub(crate) fn filters(to: &Confinement) -> Result<[BpfProgram; 2], seccompiler::Error> {
     // A C library that is told there is no `clone3` uses `clone`, whose flags can be looked at.
     let mut unknown = Rules::new();
     refuse(&mut unknown, libc::SYS_clone3, Vec::new());
-    Ok([compile(unknown, ENOSYS)?, compile(refused(network)?, EPERM)?])
+    Ok([compile(unknown, ENOSYS)?, compile(refused(to)?, EPERM)?])
 }
 
-fn refused(network: bool) -> Result<Rules, seccompiler::Error> {
+fn refused(to: &Confinement) -> Result<Rules, seccompiler::Error> {
     let mut rules = Rules::new();
     for number in NEVER {
         refuse(&mut rules, *number, Vec::new());
@@ -102,18 +104,22 @@ fn refused(network: bool) -> Result<Rules, seccompiler::Error> {
     let typing = [TIOCSTI, TIOCLINUX].map(|request| equal(1, SeccompCmpOp::Eq, request));
     let typing = typing.into_iter().collect::<Result<_, _>>()?;
     refuse(&mut rules, libc::SYS_ioctl, typing);
-    let sockets = if network { other_sockets()? } else { Vec::new() };
-    refuse(&mut rules, libc::SYS_socket, sockets);
+    refuse(&mut rules, libc::SYS_socket, sockets(to)?);
     Ok(rules)
 }
 
-/// With the network granted, sockets of these families and of no other.
-fn other_sockets() -> Result<Vec<SeccompRule>, seccompiler::Error> {
-    let conditions = FAMILIES.map(|family| {
+/// Sockets of all families but those granted. Pairs within a program are not made by this call.
+fn sockets(to: &Confinement) -> Result<Vec<SeccompRule>, seccompiler::Error> {
+    let network = if to.network { NETWORK.as_slice() } else { &[] };
+    let granted = network.iter().chain(to.unix_sockets.then_some(&libc::AF_UNIX));
+    let conditions = granted.map(|family| {
         let family = u64::from(family.unsigned_abs());
         SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)
     });
-    let all_unequal = conditions.into_iter().collect::<Result<_, _>>()?;
+    let all_unequal: Vec<_> = conditions.collect::<Result<_, _>>()?;
+    if all_unequal.is_empty() {
+        return Ok(Vec::new());
+    }
     Ok(vec![SeccompRule::new(all_unequal)?])
 }
 

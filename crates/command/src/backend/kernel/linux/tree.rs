@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, getpid, kill_process};
 const MAX_PASSES: u32 = 100;
 
 /// All that descend from this process, those included that have ended and are not yet reaped.
-pub(super) fn descendants() -> BTreeSet<i32> {
+pub(crate) fn descendants() -> BTreeSet<i32> {
     let mut found = BTreeSet::new();
     let mut unseen = vec![getpid().as_raw_pid()];
     while let Some(pid) = unseen.pop() {
@@ -25,12 +25,12 @@ pub(super) fn descendants() -> BTreeSet<i32> {
 }
 
 /// How many descend from this process and have not ended.
-pub(super) fn alive() -> u64 {
+pub(crate) fn alive() -> u64 {
     descendants().iter().filter(|pid| resident_pages(**pid) > Some(0)).count() as u64
 }
 
 /// Sends a signal to every one; those that are gone already do not matter.
-pub(super) fn signal_all(signal: Signal) {
+pub(crate) fn signal_all(signal: Signal) {
     for pid in descendants() {
         send(pid, signal);
     }
@@ -38,7 +38,7 @@ pub(super) fn signal_all(signal: Signal) {
 
 /// Stops them all until no pass finds another, then kills them. Each is stopped before its
 /// children are looked for, so that it cannot have new ones meanwhile.
-pub(super) fn kill_all() {
+pub(crate) fn kill_all() {
     let mut stopped = BTreeSet::new();
     for _ in 0..MAX_PASSES {
         let before = stopped.len();
@@ -57,7 +57,7 @@ pub(super) fn kill_all() {
 }
 
 /// How many there are and how much memory they hold together, shared pages counted once for each.
-pub(super) fn usage(page_bytes: u64) -> (u64, u64) {
+pub(crate) fn usage(page_bytes: u64) -> (u64, u64) {
     let pids = descendants();
     let pages: u64 = pids.iter().filter_map(|pid| resident_pages(*pid)).sum();
     (pids.len() as u64, pages.saturating_mul(page_bytes))

@@ -12,7 +12,7 @@ use rustix::process::getuid;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
 use super::seccomp;
-use super::wire::{Confined, Confinement};
+use crate::backend::wire::{Confined, Confinement};
 
 /// The newest version of the file rules this code was written for. An older kernel does what it
 /// can; the self-test finds out what that is.
@@ -21,15 +21,15 @@ const NEWEST: ABI = ABI::V6;
 const FIRST_WITH_TRUNCATE: ABI = ABI::V3;
 
 /// What every program needs to have: that it gains no privileges by set-user-id files.
-pub(super) fn no_new_privileges() -> io::Result<()> {
+pub(crate) fn no_new_privileges() -> io::Result<()> {
     Ok(set_no_new_privs(true)?)
 }
 
 /// Puts on what can be put on, and says what that was. [`no_new_privileges`] must come before.
-pub(super) fn confine(to: &Confinement) -> Confined {
+pub(crate) fn confine(to: &Confinement) -> Confined {
     let files = limit_files(to);
     drop_capabilities();
-    let calls = seccomp::filters(to.network).and_then(|filters| {
+    let calls = seccomp::filters(to).and_then(|filters| {
         filters.iter().try_for_each(|filter| seccompiler::apply_filter(filter))
     });
     let problem = match (&files, &calls) {
@@ -37,7 +37,12 @@ pub(super) fn confine(to: &Confinement) -> Confined {
         (_, Err(error)) => Some(error.to_string()),
         _ => None,
     };
-    Confined { files: matches!(files, Ok(true)), system_calls: calls.is_ok(), problem }
+    Confined {
+        files: matches!(files, Ok(true)),
+        system_calls: calls.is_ok(),
+        problem,
+        ..Confined::default()
+    }
 }
 
 /// `false`: a kernel that is too old has done what it can, which is not enough.

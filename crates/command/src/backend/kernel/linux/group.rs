@@ -1,0 +1,54 @@
+//! The control group of one call, where the system lets us make one: its programs cannot have more
+//! processes and threads than it allows, however fast they multiply. Only the first version of
+//! control groups is used: in the second, who has processes of their own cannot have such groups.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+/// Threads count as well, and many programs have more of them than processes. This bounds what
+/// multiplies; [`crate::backend::helper`] counts the processes.
+const TASKS_FOR_EACH_PROCESS: u64 = 4;
+
+/// Removed when dropped, if nobody is in it any more.
+#[derive(Debug)]
+pub(crate) struct Group {
+    dir: PathBuf,
+}
+
+impl Group {
+    /// `None`: not to be had here.
+    pub(crate) fn create(max_processes: u64) -> Option<Self> {
+        let dir = parent()?.join(format!("mcp-command-{}", std::process::id()));
+        fs::create_dir(&dir).ok()?;
+        let group = Self { dir };
+        let most = max_processes.saturating_mul(TASKS_FOR_EACH_PROCESS);
+        fs::write(group.dir.join("pids.max"), most.to_string()).ok()?;
+        Some(group)
+    }
+
+    /// Puts the calling thread into it, and with it what the thread starts.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        // The file for processes would have all of the system's wait.
+        fs::write(self.dir.join("tasks"), "0")
+    }
+
+    /// Whether somebody was refused a process or a thread for it.
+    pub(crate) fn was_full(&self) -> bool {
+        let events = fs::read_to_string(self.dir.join("pids.events")).unwrap_or_default();
+        events.lines().any(|line| line.strip_prefix("max ").is_some_and(|times| times != "0"))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _still_in_use = fs::remove_dir(&self.dir);
+    }
+}
+
+/// The group this process is in.
+fn parent() -> Option<PathBuf> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = groups.lines().find_map(|line| line.split_once(":pids:"))?.1;
+    Some(PathBuf::from("/sys/fs/cgroup/pids").join(path.trim_start_matches('/')))
+}

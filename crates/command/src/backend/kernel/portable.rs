@@ -1,0 +1,84 @@
+//! Any other system than Linux: the programs of a call are started, limited and ended by their
+//! process groups, as everywhere, and nothing else is done. A program that leaves its group is not
+//! found again.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::backend::wire::{Confined, Confinement, Mount};
+
+/// Who leaves the process group is not found again.
+pub(crate) const FINDS_ALL: bool = false;
+const REASON: &str = "not on this system";
+
+pub(crate) fn confine(_: &Confinement) -> Confined {
+    Confined { problem: Some(REASON.to_owned()), ..Confined::default() }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+pub(crate) fn no_new_privileges() -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn protect(mounts: &[Mount]) -> io::Result<()> {
+    if mounts.is_empty() { Ok(()) } else { Err(io::Error::other(REASON)) }
+}
+
+pub(crate) fn unprotect(_: &[Mount]) {}
+
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+pub(crate) fn adopt_orphans() -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn hide_from_others() {}
+
+/// Both sides of a new terminal.
+pub(crate) fn terminal() -> io::Result<(File, OwnedFd)> {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+    grantpt(&ours)?;
+    unlockpt(&ours)?;
+    let name = ptsname(&ours, Vec::new())?;
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let theirs = open(name.as_c_str(), flags, Mode::empty())?;
+    Ok((File::from(ours), theirs))
+}
+
+/// There is none.
+#[derive(Debug)]
+pub(crate) struct Group;
+
+impl Group {
+    pub(crate) fn create(_max_processes: u64) -> Option<Self> {
+        None
+    }
+
+    pub(crate) fn was_full(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        Err(io::Error::other(REASON))
+    }
+}
+
+/// Nobody says which processes descend from this one.
+pub(crate) mod tree {
+    use rustix::process::Signal;
+
+    pub(crate) fn alive() -> u64 {
+        0
+    }
+
+    pub(crate) fn signal_all(_: Signal) {}
+
+    pub(crate) fn kill_all() {}
+
+    pub(crate) fn usage(_page_bytes: u64) -> (u64, u64) {
+        (0, 0)
+    }
+}
