@@ -121,6 +121,9 @@ impl Cluster {
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
+        if has_statistics(&self.bin) {
+            command.args(["-c", "shared_preload_libraries=pg_stat_statements"]);
+        }
         command.env("FOLDER", &self.folder).current_dir(&self.folder);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
     }
@@ -205,7 +208,20 @@ pub fn installed() -> Vec<PathBuf> {
     found
 }
 
+/// Whether the extension that counts queries is there; some systems package it by itself.
+fn has_statistics(bin: &Path) -> bool {
+    let folder = bin.parent().unwrap_or(bin);
+    let places = ["lib/pg_stat_statements.so", "lib/postgresql/pg_stat_statements.so"];
+    places.iter().any(|place| folder.join(place).is_file())
+}
+
+/// `TEST_POSTGRES` is a folder of binaries, or `npm`.
 fn find_binaries() -> Result<PathBuf> {
+    match std::env::var("TEST_POSTGRES").as_deref() {
+        Ok("npm") => return from_npm(),
+        Ok(folder) => return Ok(PathBuf::from(folder)),
+        Err(_) => {}
+    }
     if let Some(bin) = installed().into_iter().next() {
         return Ok(bin);
     }

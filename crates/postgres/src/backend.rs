@@ -4,8 +4,10 @@
 //! `lease` (a connection that comes back clean or not at all), `query` (what reading is),
 //! `database` (connections and cancelling), then `rows`, `types`, `cell` and `literal` (from text to
 //! JSON), `params` (from JSON to parameters), `denied` and `lexer` (the second fence), `catalog` and
-//! `table` (what there is), `plan` (how a query would run), `change` (writing, where it
-//! is allowed), `error`.
+//! `table` (what there is), `plan` (how a query would run), `guard` (what it may cost), `health`, `advice` and `candidate`
+//! (what could be better), `change` and `copy` (writing, where it
+//! is allowed), `doctor` (why a database
+//! cannot be reached), `watch` (what has changed), `error`.
 
 mod statement;
 mod lease;
@@ -21,6 +23,13 @@ mod lexer;
 mod catalog;
 mod table;
 mod plan;
+mod doctor;
+mod watch;
+mod copy;
+mod guard;
+mod health;
+mod advice;
+mod candidate;
 mod change;
 mod error;
 
@@ -29,14 +38,19 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+pub(crate) use advice::Advice;
 pub(crate) use catalog::{Kind, Objects, Schema, Search};
-pub(crate) use change::{Change, Effect};
+pub(crate) use change::{Change, Effect, Proof};
 pub(crate) use database::Limits;
+pub(crate) use doctor::Diagnosis;
 pub(crate) use error::Error;
+pub(crate) use guard::{Concern, CostLimits, Guard};
+pub(crate) use health::{Area, Health, Order, Posture, ROLE_SQL, TopQuery};
 pub(crate) use plan::Plan;
 pub(crate) use query::Page;
 pub(crate) use rows::{Budget, Column, JsonRow};
 pub(crate) use table::Table;
+pub(crate) use watch::{WATCH_SQL, Watcher};
 
 use change::Pending;
 use database::Database;
@@ -59,10 +73,15 @@ const CURSOR_TTL: Duration = Duration::from_secs(120);
 impl Backend {
     /// Does not connect: a database that is down now may be up when it is needed. The first
     /// database is the one that is meant when none is named.
-    pub(crate) fn new(urls: &[String], limits: Limits, budget: Budget) -> anyhow::Result<Self> {
+    pub(crate) fn new(
+        urls: &[String],
+        password: Option<&str>,
+        limits: Limits,
+        budget: Budget,
+    ) -> anyhow::Result<Self> {
         let mut databases: Vec<Arc<Database>> = Vec::new();
         for url in urls {
-            let (name, options) = named(url)?;
+            let (name, options) = named(url, password)?;
             anyhow::ensure!(
                 databases.iter().all(|other| other.name != name),
                 "two databases are called `{name}`; name one of them: NAME=URL"
@@ -75,8 +94,17 @@ impl Backend {
         Ok(Self { databases, cursors, pending: Pending::default(), budget })
     }
 
+    pub(crate) fn watcher(&self, poll: Duration) -> Watcher {
+        Watcher::new(&self.databases, poll)
+    }
+
     pub(crate) fn names(&self) -> Vec<String> {
         self.databases.iter().map(|database| database.name.clone()).collect()
+    }
+
+    /// Tries all of them at once.
+    pub(crate) async fn diagnose(&self) -> Vec<Diagnosis> {
+        futures_util::future::join_all(self.databases.iter().map(doctor::diagnose)).await
     }
 
     pub(crate) async fn query(
@@ -85,10 +113,11 @@ impl Backend {
         sql: String,
         parameters: &[Value],
         max_rows: usize,
+        guard: Guard,
     ) -> Result<Page, Error> {
         let sql = UserSql::new(sql)?;
         let budget = Budget { max_rows, ..self.budget };
-        query::run(self.database(database)?, &self.cursors, sql, parameters, budget).await
+        query::run(self.database(database)?, &self.cursors, sql, parameters, budget, guard).await
     }
 
     pub(crate) async fn fetch(&self, cursor: &str, max_rows: usize) -> Result<Page, Error> {
@@ -101,8 +130,10 @@ impl Backend {
         sql: String,
         parameters: &[Value],
         analyze: bool,
+        guard: Guard,
     ) -> Result<Plan, Error> {
-        plan::explain(self.database(database)?, UserSql::new(sql)?, parameters, analyze).await
+        let sql = UserSql::new(sql)?;
+        plan::explain(self.database(database)?, sql, parameters, analyze, guard).await
     }
 
     pub(crate) async fn schemas(
@@ -130,13 +161,44 @@ impl Backend {
         catalog::table(self.database(database)?, schema, name).await
     }
 
+    pub(crate) async fn health(
+        &self,
+        database: Option<&str>,
+        areas: &[Area],
+        limit: u32,
+    ) -> Result<Health, Error> {
+        health::health(self.database(database)?, areas, limit).await
+    }
+
+    pub(crate) async fn posture(&self, database: Option<&str>) -> Result<Posture, Error> {
+        health::posture(self.database(database)?).await
+    }
+
+    pub(crate) async fn top_queries(
+        &self,
+        database: Option<&str>,
+        order: Order,
+        limit: u32,
+    ) -> Result<Vec<TopQuery>, Error> {
+        health::top_queries(self.database(database)?, order, limit).await
+    }
+
+    pub(crate) async fn advise(
+        &self,
+        database: Option<&str>,
+        queries: Vec<String>,
+    ) -> Result<Advice, Error> {
+        advice::advise(self.database(database)?, queries).await
+    }
+
     pub(crate) fn change(
         &self,
         database: Option<&str>,
         statements: Vec<String>,
         parameters: Vec<Value>,
+        proof: Option<Proof>,
     ) -> Result<Change, Error> {
-        Change::new(self.database(database)?, statements, parameters)
+        Change::new(self.database(database)?, statements, parameters, proof)
     }
 
     pub(crate) async fn try_out(&self, change: &Change) -> Result<Effect, Error> {
@@ -170,13 +232,16 @@ impl Backend {
 }
 
 /// `NAME=URL`, or a URL whose database is the name.
-fn named(argument: &str) -> anyhow::Result<(String, sqlx::postgres::PgConnectOptions)> {
+fn named(
+    argument: &str,
+    password: Option<&str>,
+) -> anyhow::Result<(String, sqlx::postgres::PgConnectOptions)> {
     let (name, url) = match argument.split_once('=') {
         Some((name, url)) if !name.contains(':') => (Some(name), url),
         _ => (None, argument),
     };
     // The text of the error would hold the URL, and the URL a password.
-    let options = database::options(url).map_err(|_| {
+    let options = database::options(url, password).map_err(|_| {
         anyhow::anyhow!("a database is given as postgres://USER:PASSWORD@HOST:PORT/NAME")
     })?;
     let name = name.or(options.get_database()).unwrap_or("postgres");

@@ -1,8 +1,12 @@
 //! The command line.
 
+use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::backend::{Budget, Limits};
+use anyhow::Context;
+
+use crate::backend::{Budget, CostLimits, Limits, ROLE_SQL, WATCH_SQL};
 
 /// An MCP server for PostgreSQL databases. It only reads, unless told otherwise.
 #[derive(Debug, Clone, clap::Parser)]
@@ -14,7 +18,7 @@ pub(crate) struct Config {
         value_name = "[NAME=]URL",
         env = "DATABASE_URL",
         hide_env_values = true,
-        required = true
+        required_unless_present_any = ["print_role_sql", "print_watch_sql"]
     )]
     pub(crate) urls: Vec<String>,
     /// Offer a tool that writes, each time after the user has agreed
@@ -38,12 +42,61 @@ pub(crate) struct Config {
     /// Most bytes of one value; longer ones are cut
     #[arg(long, value_name = "BYTES", default_value_t = 16_384, value_parser = clap::value_parser!(u64).range(64..=1_073_741_824))]
     pub(crate) max_cell_bytes: u64,
+    /// Highest cost of a query by PostgreSQL's estimate, in its unit, about one page read in sequence;
+    /// above it the user is asked. 0: any
+    #[arg(long, value_name = "COST", default_value_t = 10_000_000)]
+    pub(crate) max_cost: u64,
+    /// Most bytes (rows times width) that one step of a plan may handle by estimate. 0: any
+    #[arg(long, value_name = "BYTES", default_value_t = 16 << 30)]
+    pub(crate) max_step_bytes: u64,
+    /// Most bytes of one table to read from beginning to end. 0: any
+    #[arg(long, value_name = "BYTES", default_value_t = 4 << 30)]
+    pub(crate) max_scan_bytes: u64,
+    /// Print SQL that makes a role which may only read, and end
+    #[arg(long)]
+    pub(crate) print_role_sql: bool,
+    /// File with the password for URLs that have none
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Folder whose files `execute` may load with `\copy`
+    #[arg(long, value_name = "FOLDER", requires = "allow_write")]
+    pub(crate) load_dir: Option<PathBuf>,
+    /// Print SQL with which a database tells of changes to its structure at once, and end
+    #[arg(long)]
+    pub(crate) print_watch_sql: bool,
+    /// How often to look whether tables somebody is subscribed to have changed
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) poll_secs: u64,
     /// Role that queries run as; a superuser's run as `pg_read_all_data` if not given
     #[arg(long, value_name = "ROLE")]
     pub(crate) assume_role: Option<String>,
 }
 
 impl Config {
+    /// Prints what was asked for instead of serving, and ends the process.
+    pub(crate) fn print_and_end(&self) -> anyhow::Result<()> {
+        let Some(text) = self.printed() else { return Ok(()) };
+        std::io::stdout().write_all(text.as_bytes())?;
+        std::process::exit(0);
+    }
+
+    /// What is to be printed instead of serving.
+    pub(crate) fn printed(&self) -> Option<&'static str> {
+        let role = self.print_role_sql.then_some(ROLE_SQL);
+        role.or_else(|| self.print_watch_sql.then_some(WATCH_SQL))
+    }
+
+    pub(crate) fn poll(&self) -> Duration {
+        Duration::from_secs(self.poll_secs)
+    }
+
+    pub(crate) fn password(&self) -> anyhow::Result<Option<String>> {
+        let Some(path) = &self.password_file else { return Ok(None) };
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("reading the password from {}", path.display()))?;
+        Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+    }
+
     pub(crate) fn limits(&self) -> Limits {
         let connect = Duration::from_secs(self.connect_timeout_secs);
         Limits {
@@ -53,6 +106,12 @@ impl Config {
             connect_timeout: connect,
             acquire_timeout: connect,
             role: self.assume_role.clone(),
+            load_dir: self.load_dir.clone(),
+            cost: CostLimits {
+                max_cost: self.max_cost,
+                max_step_bytes: self.max_step_bytes,
+                max_scan_bytes: self.max_scan_bytes,
+            },
         }
     }
 

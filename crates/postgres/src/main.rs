@@ -12,7 +12,7 @@ mod tests;
 
 use std::process::ExitCode;
 
-use mcp::{DESTRUCTIVE, READ_ONLY, ResourceOptions, Server};
+use mcp::{DESTRUCTIVE, READ_ONLY, Server};
 
 use crate::backend::Backend;
 use crate::config::Config;
@@ -23,7 +23,14 @@ fn main() -> ExitCode {
 
 /// The table of contents. The tests talk to exactly this value.
 fn server(config: Config) -> anyhow::Result<Server<Backend>> {
-    let backend = Backend::new(&config.urls, config.limits(), config.budget())?;
+    config.print_and_end()?;
+    let backend = Backend::new(
+        &config.urls,
+        config.password()?.as_deref(),
+        config.limits(),
+        config.budget(),
+    )?;
+    let watcher = backend.watcher(config.poll());
     let server = Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
         .title("PostgreSQL")
         .instructions(tools::INSTRUCTIONS)
@@ -35,22 +42,21 @@ fn server(config: Config) -> anyhow::Result<Server<Backend>> {
         .tool("list_objects", READ_ONLY.title("List objects"), tools::look::list_objects)
         .tool("search_objects", READ_ONLY.title("Search for objects"), tools::look::search_objects)
         .tool("describe_table", READ_ONLY.title("Describe a table"), tools::look::describe_table)
+        .tool("top_queries", READ_ONLY.title("Find expensive queries"), tools::health::top_queries)
+        .tool("database_health", READ_ONLY.title("Check health"), tools::health::database_health)
+        .tool("index_advice", READ_ONLY.title("Advise on indexes"), tools::advice::index_advice)
+        .tool("security_posture", READ_ONLY.title("Check rights"), tools::health::security_posture)
         .resource_list(resources::list)
         // The narrower form first: it also fits the other.
-        .resource_template(resources::COLUMNS, json("columns"), resources::columns)
-        .resource_template(resources::TABLE, json("table"), resources::table)
-        .complete_template(resources::COLUMNS, "database", resources::complete_database)
-        .complete_template(resources::COLUMNS, "table", resources::complete_table)
-        .complete_template(resources::TABLE, "database", resources::complete_database)
-        .complete_template(resources::TABLE, "schema", resources::complete_schema)
-        .complete_template(resources::TABLE, "table", resources::complete_table);
+        .resource_template(resources::COLUMNS, resources::json("columns"), resources::columns)
+        .resource_template(resources::PAGE, resources::json("rows"), resources::page)
+        .resource_template(resources::COLUMN, resources::json("column"), resources::column)
+        .resource_template(resources::TABLE, resources::json("table"), resources::table);
+    tokio::spawn(resources::watch::watch(server.changes(), watcher));
+    let server = resources::completed(server);
     Ok(if config.allow_write {
         server.tool("execute", DESTRUCTIVE.title("Change data"), tools::execute::execute)
     } else {
         server
     })
-}
-
-fn json(name: &str) -> ResourceOptions {
-    ResourceOptions::new(name).mime_type("application/json")
 }

@@ -1,14 +1,21 @@
 //! Tables as resources: `postgres://{database}/{schema}/{table}`, and the form that documentation
 //! of the reference server uses, `postgres://{database}/{table}/schema`.
 
-use mcp::{Completing, Context, Error, Resource, ResourceContents, ResourceResult};
+pub(crate) mod watch;
+
+use mcp::{
+    Completing, Context, Error, Resource, ResourceContents, ResourceOptions, ResourceResult, Server,
+};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{self, Backend, Kind, Search};
+use crate::tools::query::QueryResult;
 
 pub(crate) const TABLE: &str = "postgres://{database}/{schema}/{table}";
+pub(crate) const PAGE: &str = "postgres-result://{cursor}";
+pub(crate) const COLUMN: &str = "postgres://{database}/{schema}/{table}/{column}";
 pub(crate) const COLUMNS: &str = "postgres://{database}/{table}/schema";
 
 /// Tables named in the list; more are found by `search_objects` and read all the same.
@@ -19,6 +26,24 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 
 const TABLES: [Kind; 5] =
     [Kind::Table, Kind::PartitionedTable, Kind::ForeignTable, Kind::View, Kind::MaterializedView];
+
+pub(crate) fn json(name: &str) -> ResourceOptions {
+    ResourceOptions::new(name).mime_type("application/json")
+}
+
+/// The server with suggestions for every part of the URIs.
+pub(crate) fn completed(server: Server<Backend>) -> Server<Backend> {
+    server
+        .complete_template(COLUMNS, "database", complete_database)
+        .complete_template(COLUMNS, "table", complete_table)
+        .complete_template(COLUMN, "database", complete_database)
+        .complete_template(COLUMN, "schema", complete_schema)
+        .complete_template(COLUMN, "table", complete_table)
+        .complete_template(COLUMN, "column", complete_column)
+        .complete_template(TABLE, "database", complete_database)
+        .complete_template(TABLE, "schema", complete_schema)
+        .complete_template(TABLE, "table", complete_table)
+}
 
 /// Columns, keys, indexes, sizes, comments and statistics of one table or view.
 #[derive(Deserialize, JsonSchema)]
@@ -70,6 +95,61 @@ pub(crate) async fn columns(
         }
         Err(error) => Err(failure(&cx, error)),
     }
+}
+
+/// Type, comment and statistics of one column.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ColumnUri {
+    database: String,
+    schema: String,
+    table: String,
+    column: String,
+}
+
+pub(crate) async fn column(
+    cx: Context<Backend>,
+    input: ColumnUri,
+) -> ResourceResult<ResourceContents> {
+    let ColumnUri { database, schema, table, column } = input;
+    let found = cx.state.table(Some(&database), Some(&schema), &table).await;
+    let columns = found.map_err(|error| failure(&cx, error))?.columns;
+    let found = columns.iter().find(|other| other.name == column);
+    let found = found.ok_or_else(|| Error::resource_not_found(cx.subject()))?;
+    ResourceContents::json(cx.subject(), found)
+}
+
+pub(crate) async fn complete_column(
+    cx: Context<Backend>,
+    typed: Completing,
+) -> Result<Vec<String>, Error> {
+    let chosen = |name| typed.arguments.get(name).map(String::as_str);
+    let Some(table) = chosen("table") else { return Ok(Vec::new()) };
+    match cx.state.table(chosen("database"), chosen("schema"), table).await {
+        Ok(found) => Ok(typed.filter(found.columns.into_iter().map(|column| column.name))),
+        Err(backend::Error::NotFound { .. }) => Ok(Vec::new()),
+        Err(error) => Err(failure(&cx, error)),
+    }
+}
+
+/// The next rows of a result. Each page can be read once, within two minutes; it names the next.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct PageUri {
+    cursor: String,
+}
+
+/// What one page holds at most besides the limit of bytes.
+const PAGE_ROWS: usize = 100_000;
+
+pub(crate) async fn page(cx: Context<Backend>, input: PageUri) -> ResourceResult<ResourceContents> {
+    let page = cx.state.fetch(&input.cursor, PAGE_ROWS).await;
+    let page = QueryResult::of(page.map_err(|error| failure(&cx, error))?);
+    let page = page.map_err(|error| Error::internal(&error))?;
+    let text = serde_json::to_string(&page).map_err(|error| Error::internal(&error))?;
+    Ok(ResourceContents::text(cx.subject(), "application/json", text))
+}
+
+pub(crate) fn page_uri(cursor: &str) -> String {
+    PAGE.replace("{cursor}", cursor)
 }
 
 /// Every table of every database that can be reached.
@@ -135,9 +215,9 @@ fn uri(segments: &[&str]) -> String {
 /// The one place where a failure of the backend becomes an answer about a resource.
 fn failure(cx: &Context<Backend>, error: backend::Error) -> Error {
     match error {
-        backend::Error::NotFound { .. } | backend::Error::UnknownDatabase { .. } => {
-            Error::resource_not_found(cx.subject())
-        }
+        backend::Error::NotFound { .. }
+        | backend::Error::UnknownDatabase { .. }
+        | backend::Error::CursorGone { .. } => Error::resource_not_found(cx.subject()),
         other => Error::internal(&other),
     }
 }

@@ -1,8 +1,8 @@
 //! Through the protocol, in memory, against a real PostgreSQL that each run starts for itself.
 //!
 //! `query` is the read path, `types` every type's rule, `bypass` what must not get through,
-//! `lexer` the names in SQL, `look` what there is, `write` what
-//! `--allow-write` adds, `cancel` and `faults` what happens when nobody waits or something breaks.
+//! `lexer` the names in SQL, `guard` what a query may cost, `health` what could be better, `look` what there is, `write` what
+//! `--allow-write` adds, `reports` what was reported of others, `pages` results and tables as resources, `connections` how databases are reached, `cancel` and `faults` what happens when nobody waits or something breaks.
 
 #[expect(unreachable_pub, reason = "the workspace's own tests publish the same file")]
 mod cluster;
@@ -10,8 +10,13 @@ mod query;
 mod types;
 mod bypass;
 mod lexer;
+mod guard;
+mod health;
 mod look;
 mod write;
+mod pages;
+mod reports;
+mod connections;
 mod cancel;
 mod faults;
 

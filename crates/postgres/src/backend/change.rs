@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::{Executor, Row};
 
+use super::copy::{self, Copy};
 use super::database::{Database, lock};
 use super::error::Error;
 use super::lease::{Access, Lease};
@@ -24,6 +26,16 @@ pub(crate) struct Change {
     statements: Vec<UserSql>,
     /// Of the only statement, if there is one only.
     parameters: Vec<Value>,
+    proof: Option<Proof>,
+}
+
+/// A query that must give exactly one row, this one, after the statements; if not, nothing is done.
+#[derive(Debug, Clone, PartialEq, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct Proof {
+    sql: String,
+    expected: Vec<Value>,
 }
 
 /// What a change does.
@@ -60,6 +72,7 @@ impl Change {
         database: &Database,
         statements: Vec<String>,
         parameters: Vec<Value>,
+        proof: Option<Proof>,
     ) -> Result<Self, Error> {
         if statements.len() != 1 && !parameters.is_empty() {
             return Err(Error::Input("`params` go with one statement only".to_owned()));
@@ -67,7 +80,10 @@ impl Change {
         let statements: Vec<_> =
             statements.into_iter().map(UserSql::new).collect::<Result<_, _>>()?;
         statements.iter().try_for_each(check)?;
-        Ok(Self { database: database.name.clone(), statements, parameters })
+        if let Some(proof) = &proof {
+            denied::check(&proof.sql)?;
+        }
+        Ok(Self { database: database.name.clone(), statements, parameters, proof })
     }
 
     pub(crate) fn database(&self) -> &str {
@@ -76,6 +92,9 @@ impl Change {
 }
 
 fn check(statement: &UserSql) -> Result<(), Error> {
+    if copy::is_copy(statement.text()) {
+        return Copy::parse(statement.text()).map(drop);
+    }
     denied::check(statement.text())?;
     let first = lexer::names(statement.text()).into_iter().next().unwrap_or_default();
     if FIRST_WORDS.contains(&first.as_str()) {
@@ -120,11 +139,20 @@ pub(crate) async fn make(
 }
 
 async fn perform(lease: &mut Lease, change: &Change) -> Result<Effect, Error> {
+    let folder = lease.database().and_then(|database| database.limits.load_dir.clone());
     let connection = lease.connection()?;
     let mut rows_affected = Vec::new();
     for statement in &change.statements {
+        if copy::is_copy(statement.text()) {
+            let copy = Copy::parse(statement.text())?;
+            rows_affected.push(copy.run(connection, folder.as_deref()).await?);
+            continue;
+        }
         let arguments = params::bind(connection, statement, &change.parameters).await?;
         rows_affected.push(statement.execute(connection, arguments).await?);
+    }
+    if let Some(proof) = &change.proof {
+        proof.hold(connection).await?;
     }
     let rows = connection
         .fetch_all(sqlx::raw_sql(
@@ -139,6 +167,50 @@ async fn perform(lease: &mut Lease, change: &Change) -> Result<Effect, Error> {
         row.try_get_raw(0).ok().and_then(|value| value.as_str().ok().map(str::to_owned))
     };
     Ok(Effect { rows_affected, locks: rows.iter().filter_map(text).collect() })
+}
+
+impl Proof {
+    async fn hold(&self, connection: &mut PgConnection) -> Result<(), Error> {
+        let sql = UserSql::new(self.sql.clone())?;
+        sql.declare(connection, PgArguments::default()).await?;
+        let rows = connection.fetch_all(sqlx::raw_sql("FETCH FORWARD 2 FROM mcp_cursor")).await?;
+        connection.execute(sqlx::raw_sql("CLOSE mcp_cursor")).await?;
+        let [row] = rows.as_slice() else {
+            return Err(Error::Input("Nothing was written: `verify` must give one row".to_owned()));
+        };
+        let text = |column: usize| {
+            let value = row.try_get_raw(column).ok()?;
+            value.as_str().ok().map(str::to_owned)
+        };
+        let found: Vec<Option<String>> = (0..row.len()).map(text).collect();
+        let same = found.len() == self.expected.len()
+            && found.iter().zip(&self.expected).all(|(found, expected)| is_same(found, expected));
+        if same {
+            return Ok(());
+        }
+        Err(Error::Input(format!(
+            "Nothing was written: `verify` gave {}, not {}",
+            serde_json::to_string(&found).unwrap_or_default(),
+            serde_json::to_string(&self.expected).unwrap_or_default(),
+        )))
+    }
+}
+
+/// Numbers are the same whether written `2.50`, `2.5` or `"2.5"`.
+fn is_same(found: &Option<String>, expected: &Value) -> bool {
+    let plain = |text: &str| match text.split_once('.') {
+        Some((whole, part)) => {
+            format!("{whole}.{}", part.trim_end_matches('0')).trim_end_matches('.').to_owned()
+        }
+        None => text.to_owned(),
+    };
+    match (found, expected) {
+        (None, Value::Null) => true,
+        (Some(found), Value::String(expected)) => plain(found) == plain(expected),
+        (Some(found), Value::Bool(expected)) => found == if *expected { "t" } else { "f" },
+        (Some(found), Value::Number(expected)) => plain(found) == plain(&expected.to_string()),
+        _ => false,
+    }
 }
 
 impl Pending {

@@ -4,6 +4,7 @@
 //! more is this server's business: see [`super::lease`].
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +13,9 @@ use sqlx::{Connection, Executor};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use super::error::{Error, sqlstate};
+use super::doctor::diagnosis;
+use super::error::Error;
+use super::guard::CostLimits;
 use super::types::Types;
 
 /// Limits of one database.
@@ -27,6 +30,9 @@ pub(crate) struct Limits {
     pub(crate) acquire_timeout: Duration,
     /// The role queries run as; `None`: see [`super::lease`].
     pub(crate) role: Option<String>,
+    pub(crate) cost: CostLimits,
+    /// Whose files may be loaded.
+    pub(crate) load_dir: Option<PathBuf>,
 }
 
 pub(crate) struct Database {
@@ -42,6 +48,9 @@ pub(crate) struct Database {
     control: tokio::sync::Mutex<Option<PgConnection>>,
 }
 
+/// A server that is there answers at once, and others wait for their turn.
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(2);
+
 impl Database {
     pub(crate) fn new(name: String, options: PgConnectOptions, limits: Limits) -> Self {
         let permits = Arc::new(Semaphore::new(limits.connections));
@@ -55,6 +64,10 @@ impl Database {
             running: Mutex::default(),
             control: tokio::sync::Mutex::default(),
         }
+    }
+
+    pub(super) fn options(&self) -> &PgConnectOptions {
+        &self.options
     }
 
     /// Waits for the right to use one connection.
@@ -78,15 +91,25 @@ impl Database {
         lock(&self.idle).push(connection);
     }
 
+    pub(super) fn forget_idle(&self) {
+        lock(&self.idle).clear();
+    }
+
     pub(super) async fn connect(&self) -> Result<PgConnection, Error> {
         let connecting = PgConnection::connect_with(&self.options);
         let connected = timeout(self.limits.connect_timeout, connecting).await;
         let connected = connected.unwrap_or_else(|_| Err(sqlx::Error::PoolTimedOut));
-        connected.map_err(|cause| Error::Unreachable {
-            database: self.name.clone(),
-            stage: stage(&cause),
-            cause,
-        })
+        connected.map_err(|cause| self.unreachable(cause))
+    }
+
+    fn unreachable(&self, cause: sqlx::Error) -> Error {
+        let failure = diagnosis(&cause);
+        Error::Unreachable { database: self.name.clone(), failure, cause }
+    }
+
+    /// It was reached, and then said nothing.
+    pub(super) fn silent(&self) -> Error {
+        self.unreachable(sqlx::Error::PoolTimedOut)
     }
 
     pub(super) fn started(&self, pid: i32) {
@@ -97,8 +120,8 @@ impl Database {
         lock(&self.running).remove(&pid);
     }
 
-    /// Has the server stop what the backend `pid` is doing.
-    pub(super) async fn cancel(&self, pid: i32) {
+    /// Has the server stop what the backend `pid` is doing. `false` if it could not be told.
+    pub(super) async fn cancel(&self, pid: i32) -> bool {
         let mut control = self.control.lock().await;
         // A connection that has gone stale shows it here; the second try has a new one.
         for _ in 0..2 {
@@ -108,16 +131,18 @@ impl Database {
                     Ok(connection) => connection,
                     Err(error) => {
                         tracing::warn!(database = self.name, "cannot cancel a query: {error:?}");
-                        return;
+                        return false;
                     }
                 },
             };
             let mut connection = connection;
-            if cancel(&mut connection, pid).await.is_ok() {
+            let told = timeout(CONTROL_TIMEOUT, cancel(&mut connection, pid)).await;
+            if matches!(told, Ok(Ok(()))) {
                 *control = Some(connection);
-                return;
+                return true;
             }
         }
+        false
     }
 
     /// Opens the connection for cancelling ahead of the first time it is needed.
@@ -166,38 +191,31 @@ async fn cancel(connection: &mut PgConnection, pid: i32) -> Result<(), sqlx::Err
     connection.execute(query.persistent(false)).await.map(drop)
 }
 
-/// At which step a connection failed, in words that give no address away.
-fn stage(error: &sqlx::Error) -> &'static str {
-    match error {
-        sqlx::Error::Tls(_) => "the encrypted connection could not be set up",
-        sqlx::Error::PoolTimedOut => "no answer in time",
-        sqlx::Error::Io(cause) => match cause.kind() {
-            std::io::ErrorKind::ConnectionRefused => "nothing listens there",
-            std::io::ErrorKind::NotFound => "its socket is not there",
-            std::io::ErrorKind::PermissionDenied => "this program may not open it",
-            _ => "the connection broke or the host was not found",
-        },
-        _ => match sqlstate(error).as_deref() {
-            Some("28P01") => "the password was refused",
-            Some("28000") => "the server does not let this role in",
-            Some("3D000") => "the server has no such database",
-            Some("53300") => "the server has no connection to spare",
-            Some("57P03") => "the server is starting or stopping",
-            _ => "the server refused the connection",
-        },
-    }
-}
-
 /// `password@host` and the like in URLs are for sqlx; here only what it made of them.
-pub(crate) fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
+/// `password` is for one that has none.
+pub(crate) fn options(url: &str, password: Option<&str>) -> Result<PgConnectOptions, sqlx::Error> {
     use sqlx::ConnectOptions;
     let options: PgConnectOptions = url.parse()?;
+    let options = match password {
+        Some(password) if !has_password(url) => options.password(password),
+        _ => options,
+    };
+    // Each transaction sets it; poolers refuse it here.
+    let options = options.extra_float_digits(None);
     let options = match options.get_application_name() {
         Some(_) => options,
         None => options.application_name(env!("CARGO_PKG_NAME")),
     };
     // Nothing is prepared under a name, so there is nothing to keep, and statements are not logged.
     Ok(options.statement_cache_capacity(0).disable_statement_logging())
+}
+
+fn has_password(url: &str) -> bool {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = authority.split(['/', '?']).next().unwrap_or_default();
+    authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
+        || url.contains("?password=")
+        || url.contains("&password=")
 }
 
 /// What these hold is changed in one step each, so it is right even after a panic elsewhere.

@@ -6,6 +6,9 @@ use std::time::Duration;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgDatabaseError, PgErrorPosition};
 
+use super::doctor::Failure;
+use super::guard::Concern;
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// PostgreSQL itself refused; what it says is about the statement it was sent.
@@ -21,17 +24,20 @@ pub(crate) enum Error {
          person who runs this server"
     )]
     Denied { name: String, reason: &'static str },
+    #[error("Not run: {0}. Whoever runs this server can raise the limit")]
+    Costly(Concern),
     #[error("There is no database `{name}`; there are: {known}")]
     UnknownDatabase { name: String, known: String },
     #[error("There is no {what}. `list_objects` and `search_objects` show what there is")]
     NotFound { what: String },
     #[error(
-        "The database `{database}` cannot be reached ({stage}). Nothing was run. Try again later, \
-         or have the person who runs this server look at its log"
+        "The database `{database}` cannot be reached ({}). Nothing was run. Try again later, or \
+         tell the person who runs this server: {}",
+        failure.problem, failure.fix
     )]
     Unreachable {
         database: String,
-        stage: &'static str,
+        failure: Failure,
         #[source]
         cause: sqlx::Error,
     },

@@ -11,6 +11,8 @@ use std::time::Duration;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor, Row};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 
 use super::database::Database;
 use super::error::Error;
@@ -32,6 +34,7 @@ struct Loan {
     connection: PgConnection,
     pid: i32,
     database: Arc<Database>,
+    is_reusable: bool,
     /// Given back last, so that nobody finds the pool empty with a permit in hand.
     _permit: OwnedSemaphorePermit,
 }
@@ -40,6 +43,8 @@ struct Loan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
+    /// The same, for questions of this program's own: as the login role itself.
+    Inspect,
     Write,
 }
 
@@ -48,14 +53,17 @@ impl Lease {
     pub(crate) async fn begin(database: &Arc<Database>, access: Access) -> Result<Self, Error> {
         let permit = database.permit().await?;
         // Idle connections may be dead after a restart of the server; they are no reason to fail.
-        while let Some(connection) = database.take_idle() {
-            let mut connection = connection;
-            if let Ok(pid) = open_transaction(&mut connection, database, access).await {
-                return Ok(Self::of(connection, pid, database, permit));
+        while let Some(mut connection) = database.take_idle() {
+            match within(database, open_transaction(&mut connection, database, access)).await {
+                Ok(Ok(pid)) => return Ok(Self::of(connection, pid, database, permit)),
+                Ok(Err(_)) => {}
+                // The network has stalled, and so have the others.
+                Err(_) => database.forget_idle(),
             }
         }
         let mut connection = database.connect().await?;
-        let pid = open_transaction(&mut connection, database, access).await?;
+        let opened = within(database, open_transaction(&mut connection, database, access)).await;
+        let pid = opened.unwrap_or_else(|_| Err(database.silent()))?;
         let warm = Arc::clone(database);
         tokio::spawn(async move { warm.open_control().await });
         Ok(Self::of(connection, pid, database, permit))
@@ -69,7 +77,7 @@ impl Lease {
     ) -> Self {
         database.started(pid);
         let database = Arc::clone(database);
-        Self { loan: Some(Loan { connection, pid, database, _permit: permit }) }
+        Self { loan: Some(Loan { connection, pid, database, is_reusable: true, _permit: permit }) }
     }
 
     pub(crate) fn database(&self) -> Option<&Arc<Database>> {
@@ -82,11 +90,19 @@ impl Lease {
             .ok_or_else(|| Error::Unexpected("a lease was used after its end".to_owned()))
     }
 
+    /// Closes the connection at the end: something is on it that no reset takes away.
+    pub(crate) fn do_not_reuse(&mut self) {
+        if let Some(loan) = &mut self.loan {
+            loan.is_reusable = false;
+        }
+    }
+
     /// Undoes everything and gives the connection back.
     pub(crate) async fn rollback(mut self) {
         // The loan stays where it is while this waits, for the case that this is dropped too.
         let Some(loan) = &mut self.loan else { return };
-        let clean = reset(&mut loan.connection).await.is_ok();
+        let clean = within(&loan.database, reset(&mut loan.connection)).await;
+        let clean = matches!(clean, Ok(Ok(())));
         if let Some(loan) = self.loan.take() {
             if clean { loan.give_back() } else { loan.close() }
         }
@@ -120,9 +136,11 @@ impl Loan {
             let mut clean = false;
             for attempt in 0..CANCEL_ATTEMPTS {
                 // Told again, in case it was between two statements the first time.
-                database.cancel(pid).await;
+                if !database.cancel(pid).await {
+                    break;
+                }
                 let wait = FIRST_CANCEL_WAIT * 2_u32.pow(attempt);
-                if let Ok(done) = tokio::time::timeout(wait, &mut resetting).await {
+                if let Ok(done) = timeout(wait, &mut resetting).await {
                     clean = done.is_ok();
                     break;
                 }
@@ -133,6 +151,9 @@ impl Loan {
     }
 
     fn give_back(self) {
+        if !self.is_reusable {
+            return self.close();
+        }
         self.database.ended(self.pid);
         self.database.put_idle(self.connection);
     }
@@ -141,6 +162,11 @@ impl Loan {
     fn close(self) {
         self.database.ended(self.pid);
     }
+}
+
+/// An answer to one of our own statements takes no longer than a connection does.
+async fn within<T>(database: &Database, work: impl Future<Output = T>) -> Result<T, Elapsed> {
+    timeout(database.limits.connect_timeout, work).await
 }
 
 /// An error that still comes from what was cancelled is not one of the reset.
@@ -190,12 +216,14 @@ fn opening(database: &Database, access: Access, version: u32) -> String {
         ("lc_monetary", "C".to_owned()),
         ("xmlbinary", "base64".to_owned()),
         ("cursor_tuple_fraction", "1".to_owned()),
+        // A cursor cannot have any; so the plans that are looked at are those that run.
+        ("max_parallel_workers_per_gather", "0".to_owned()),
     ];
     if version >= 140_000 {
         // Should this program be killed, the server notices within a second.
         settings.push(("client_connection_check_interval", "1000".to_owned()));
     }
-    let mode = if access == Access::Read { "READ ONLY" } else { "READ WRITE" };
+    let mode = if access == Access::Write { "READ WRITE" } else { "READ ONLY" };
     let mut sql = format!("BEGIN {mode}; SELECT pg_catalog.pg_backend_pid()");
     for (name, value) in settings {
         sql += &format!(", pg_catalog.set_config('{name}', '{value}', true)");

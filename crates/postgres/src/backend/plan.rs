@@ -10,6 +10,7 @@ use sqlx::Executor;
 use super::database::Database;
 use super::denied;
 use super::error::Error;
+use super::guard::{self, Guard};
 use super::lease::{Access, Lease};
 use super::params;
 use super::statement::UserSql;
@@ -63,10 +64,11 @@ pub(crate) async fn explain(
     sql: UserSql,
     parameters: &[Value],
     analyze: bool,
+    guard: Guard,
 ) -> Result<Plan, Error> {
     denied::check(sql.text())?;
     let mut lease = Lease::begin(database, Access::Read).await?;
-    let text = text(&mut lease, &sql, parameters, analyze).await;
+    let text = text(&mut lease, &sql, parameters, analyze, guard).await;
     lease.rollback().await;
     read(&text?)
 }
@@ -76,7 +78,9 @@ async fn text(
     sql: &UserSql,
     parameters: &[Value],
     analyze: bool,
+    guard: Guard,
 ) -> Result<String, Error> {
+    let limits = lease.database().map(|database| database.limits.cost);
     let connection = lease.connection()?;
     let arguments = params::bind(connection, sql, parameters).await?;
     if !analyze {
@@ -85,6 +89,9 @@ async fn text(
     // What runs must be what could have run as a query.
     sql.declare(connection, arguments.clone()).await?;
     connection.execute(sqlx::raw_sql("CLOSE mcp_cursor")).await?;
+    if let (Some(limits), Guard::On) = (limits, guard) {
+        guard::check(connection, sql, arguments.clone(), limits, usize::MAX).await?;
+    }
     sql.explain(connection, "FORMAT JSON, ANALYZE, BUFFERS", arguments).await
 }
 
@@ -171,7 +178,7 @@ fn total_ms(node: &Value) -> f64 {
     number(node, "Actual Total Time") * number(node, "Actual Loops")
 }
 
-fn title(node: &Value) -> String {
+pub(super) fn title(node: &Value) -> String {
     let text = |key| node.get(key).and_then(Value::as_str);
     let mut title = text("Node Type").unwrap_or("?").to_owned();
     for (word, key) in [("on", "Relation Name"), ("using", "Index Name")] {
@@ -182,6 +189,6 @@ fn title(node: &Value) -> String {
     title
 }
 
-fn number(node: &Value, key: &str) -> f64 {
+pub(super) fn number(node: &Value, key: &str) -> f64 {
     node.get(key).and_then(Value::as_f64).unwrap_or_default()
 }

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::database::{Database, lock};
 use super::denied;
 use super::error::Error;
+use super::guard::{self, Guard};
 use super::lease::{Access, Lease};
 use super::params;
 use super::rows::{Budget, Column, Reader, Rows};
@@ -58,12 +59,13 @@ pub(crate) async fn run(
     sql: UserSql,
     parameters: &[Value],
     budget: Budget,
+    guard: Guard,
 ) -> Result<Page, Error> {
     denied::check(sql.text())?;
     let started = Instant::now();
     let mut lease = Lease::begin(database, Access::Read).await?;
     let mut reader = Reader::default();
-    match first_rows(&mut lease, database, &mut reader, &sql, parameters, budget).await {
+    match first_rows(&mut lease, database, &mut reader, &sql, parameters, budget, guard).await {
         Ok(rows) => Ok(finish(cursors, lease, reader, rows, started).await),
         Err(error) => {
             lease.rollback().await;
@@ -106,10 +108,15 @@ async fn first_rows(
     sql: &UserSql,
     parameters: &[Value],
     budget: Budget,
+    guard: Guard,
 ) -> Result<Rows, Error> {
     let connection = lease.connection()?;
     let arguments = params::bind(connection, sql, parameters).await?;
     sql.declare(connection, arguments.clone()).await?;
+    if guard == Guard::On {
+        let limits = database.limits.cost;
+        guard::check(connection, sql, arguments.clone(), limits, budget.max_rows).await?;
+    }
     let rows = reader.next(connection, &database.types, budget).await?;
     if rows.rows.is_empty() && reader.columns.is_empty() {
         reader.describe_empty(connection, &database.types, sql, arguments).await?;

@@ -1,11 +1,13 @@
 //! Every type keeps every digit: the rules of `cell.rs` as a table, and every type PostgreSQL has.
 
-use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
+use mcp::client::Client;
 use serde_json::{Value, json};
 use sqlx::Row;
 
-use super::{TestDatabase, cluster, result, run, value};
+use super::{TestDatabase, cluster, result, run};
 
 /// An expression, and the JSON of its value as it goes over the wire.
 const RULES: &[(&str, &str)] = &[
@@ -200,58 +202,104 @@ fn literal(name: &str, category: &str) -> Option<&'static str> {
     })
 }
 
+/// What psql prints of each expression, in one run; what cannot be printed is an error.
+fn psql(database: &TestDatabase, expressions: &[String]) -> Vec<String> {
+    let mut input =
+        "SET TimeZone = 'UTC'; SET IntervalStyle = iso_8601; SET lc_monetary = 'C';\n".to_owned();
+    for expression in expressions {
+        input += &format!("SELECT {expression};\n");
+    }
+    let mut command = Command::new("psql");
+    command.args(["-X", "-qtA", "-v", "ON_ERROR_STOP=1", "-d", &database.url()]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("install psql");
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(output.status.success());
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<String> = printed.lines().map(str::to_owned).collect();
+    assert_eq!(lines.len(), expressions.len());
+    lines
+}
+
+/// An element that needs no quotes in an array, and one that does, are both there.
+fn as_array(name: &str, literal: &str) -> String {
+    let element = if name == "text" { "a \"b\", NULL" } else { literal };
+    format!("ARRAY['{}'::{name}, NULL]", element.replace('\'', "''"))
+}
+
+/// What psql prints, from the JSON of a value: booleans are letters, arrays have braces.
+fn printed(value: &Value, name: &str) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "t".to_owned(),
+        Value::Array(_) if !name.starts_with("json") => String::new(),
+        other => other.to_string(),
+    }
+}
+
 #[tokio::test]
-async fn every_type_of_postgresql_is_shown_as_postgresql_prints_it() {
+async fn every_type_of_postgresql_is_shown_as_psql_prints_it() {
     let database = TestDatabase::new().await;
     let mut admin = database.admin().await;
     let client = database.connect().await;
-    run(&mut admin, "SET TimeZone = 'UTC'; SET IntervalStyle = iso_8601; SET lc_monetary = 'C'")
-        .await;
     let types = sqlx::query(
         "SELECT format_type(oid, NULL), typcategory::text, oid::int8 FROM pg_type
         WHERE typtype NOT IN ('p', 'c') AND typname <> 'gtsvector' AND typisdefined
-            AND typelem = 0 AND typname !~ '^pg_(node|ndistinct|dependencies|mcv|brin)'
+            AND (typcategory <> 'A' OR typname IN ('int2vector', 'oidvector')) AND typname !~ '^pg_(node|ndistinct|dependencies|mcv|brin)'
         ORDER BY oid",
     );
     let types = types.fetch_all(&mut admin).await.unwrap();
-    let mut unknown = BTreeMap::new();
-    for row in &types {
-        let (name, category, oid): (String, String, i64) = (row.get(0), row.get(1), row.get(2));
-        // Every type at all, without a value.
-        let none = result(&client, "query", json!({"sql": format!("SELECT NULL::{name}")})).await;
-        assert_eq!(none["rows"], json!([[null]]), "{name}");
-        let Some(literal) = literal(&name, &category) else {
-            unknown.insert(name, category);
-            continue;
-        };
-        let literal = literal.replace('\'', "''");
-        let sql = format!("SELECT '{literal}'::{name}");
-        let printed = value(&mut admin, &format!("SELECT format('%s', '{literal}'::{name})")).await;
+    let types: Vec<(String, String, i64)> =
+        types.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect();
+    let without: Vec<_> =
+        types.iter().filter(|(name, category, _)| literal(name, category).is_none()).collect();
+    assert!(without.is_empty(), "no literal for {without:?}");
+    assert!(types.len() > 70, "{} types on port {}", types.len(), cluster().port());
+    let literals: Vec<&str> =
+        types.iter().map(|(name, category, _)| literal(name, category).unwrap()).collect();
+    let scalars: Vec<String> = types
+        .iter()
+        .zip(&literals)
+        .map(|((name, ..), literal)| format!("'{}'::{name}", literal.replace('\'', "''")))
+        .collect();
+    let arrays: Vec<String> =
+        types.iter().zip(&literals).map(|((name, ..), literal)| as_array(name, literal)).collect();
+    let (golden, golden_arrays) = (psql(&database, &scalars), psql(&database, &arrays));
+    for (index, (name, _, oid)) in types.iter().enumerate() {
+        let (expression, array) = (&scalars[index], &arrays[index]);
+        // Every type at all, without a value, and then with one, alone and in an array.
+        let sql = format!("SELECT NULL::{name}, {expression}, {array}, ({array})::text");
         let found = result(&client, "query", json!({"sql": sql})).await;
-        let shown = match &found["rows"][0][0] {
-            Value::String(text) => text.clone(),
-            Value::Bool(true) => "t".to_owned(),
-            other => other.to_string(),
-        };
+        let row = &found["rows"][0];
+        assert_eq!(row[0], Value::Null, "{name}");
         // What PostgreSQL prints of jsonb has spaces, which JSON need not.
-        let without_spaces =
-            |text: String| if name.starts_with("json") { text.replace(' ', "") } else { text };
-        assert_eq!(without_spaces(shown), without_spaces(printed.unwrap()), "{name}");
-        // A domain over a type is told as its base.
-        let told = &found["columns"][0]["oid"];
-        assert!(*told == json!(oid) || name.starts_with("information_schema."), "{name}: {told}");
-        // In an array and back as a parameter.
-        let through = if name.ends_with("multirange") || name == "aclitem" { "::text" } else { "" };
-        // The text of `json` has the spaces it came with.
-        let through_end = if name == "json" { "::jsonb" } else { "" };
-        let array = format!(
-            "SELECT (ARRAY['{literal}'::{name}])[1]{through_end}::text = $1{through}::{name}{through_end}::text"
+        let plain = |text: &str| {
+            if name.starts_with("json") { text.replace(' ', "") } else { text.to_owned() }
+        };
+        assert_eq!(plain(&printed(&row[1], name)), plain(&golden[index]), "{name}");
+        assert_eq!(
+            row[2],
+            json!([if name == "text" { json!("a \"b\", NULL") } else { row[1].clone() }, null]),
+            "{name}[]"
         );
-        let parameter = json!([found["rows"][0][0]]);
-        let same = result(&client, "query", json!({"sql": array, "params": parameter})).await;
-        assert_eq!(same["rows"], json!([[true]]), "{name}");
+        assert_eq!(row[3].as_str(), Some(golden_arrays[index].as_str()), "{name}[]");
+        // A domain over a type is told as its base.
+        let told = &found["columns"][1]["oid"];
+        assert!(*told == json!(oid) || name.starts_with("information_schema."), "{name}: {told}");
+        there_and_back(&client, name, &literals[index].replace('\'', "''"), &row[1]).await;
     }
-    let unknown: Vec<_> = unknown.keys().map(String::as_str).collect();
-    assert!(unknown.is_empty(), "no literal for {unknown:?}");
-    assert!(types.len() > 60, "{} types on port {}", types.len(), cluster().port());
+}
+
+/// What was shown, given back as a parameter, is the same value.
+async fn there_and_back(client: &Client, name: &str, literal: &str, shown: &Value) {
+    // sqlx knows nothing of these; its error says how to write them.
+    let through = if name.ends_with("multirange") || name == "aclitem" { "::text" } else { "" };
+    // The text of `json` has the spaces it came with.
+    let end = if name == "json" { "::jsonb" } else { "" };
+    let sql = format!("SELECT ('{literal}'::{name}){end}::text = ($1{through}::{name}){end}::text");
+    let same = result(client, "query", json!({"sql": sql, "params": [shown]})).await;
+    assert_eq!(same["rows"], json!([[true]]), "{name}");
 }

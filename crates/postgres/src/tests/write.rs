@@ -166,3 +166,66 @@ async fn what_would_get_around_the_question_is_refused() {
     let prepared = "SELECT count(*)::text FROM pg_prepared_xacts";
     assert_eq!(value(&mut admin, prepared).await.as_deref(), Some("0"));
 }
+
+#[tokio::test]
+async fn files_are_loaded_from_one_folder_and_proved() {
+    let database = TestDatabase::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    std::fs::create_dir(folder.path().join("in")).unwrap();
+    write("in/a;b'c.csv", "x;y\n1;\"a;\nb\"\n2;\n");
+    write("outside.csv", "1,secret\n");
+    std::os::unix::fs::symlink(
+        folder.path().join("outside.csv"),
+        folder.path().join("in/link.csv"),
+    )
+    .unwrap();
+    let load_dir = folder.path().join("in").display().to_string();
+    let url = database.url();
+    let arguments = [&url, "--allow-write", "--load-dir", &load_dir];
+    let client = connect(&arguments, Revision::V2025_11_25).await;
+    let create = "CREATE TABLE t (x int, y text)";
+    let copy = "\\copy t FROM 'a;b''c.csv' WITH (FORMAT csv, DELIMITER ';', HEADER true)";
+    let proof = |expected: Value| json!({"sql": "SELECT count(*), sum(x) * 1.50, max(y), NULL FROM t", "expected": expected});
+    for expected in [json!([2, 4.5, "a;\nb", null]), json!(["2", "4.500", "a;\nb", null])] {
+        let change = json!({"statements": [create, copy], "verify": proof(expected)});
+        let shown = result(&client, "execute", change).await;
+        assert_eq!(shown["rows_affected"], json!([0, 2]));
+        assert!(shown["confirm"].is_string());
+    }
+    for expected in [json!([2, 4.4, "a;\nb", null]), json!([2]), json!([2, 4.5, "a;\nb", "x"])] {
+        let change = json!({"statements": [create, copy], "verify": proof(expected)});
+        let text = refusal(&client, "execute", change).await;
+        assert!(text.contains("Nothing was written: `verify` gave [\"2\",\"4.50\""), "{text}");
+    }
+    let from = |file: &str| {
+        format!("\\copy t FROM '{file}' WITH (FORMAT csv, DELIMITER ',', HEADER false)")
+    };
+    let outside = folder.path().join("outside.csv").display().to_string();
+    for (statement, says) in [
+        (from("../outside.csv"), "There is no file"),
+        (from(&outside), "There is no file"),
+        (from("link.csv"), "There is no file"),
+        (from("none.csv"), "There is no file"),
+        (from("."), "There is no file"),
+        (from("a;b''c.csv"), "invalid input syntax"),
+        ("\\copy t FROM PROGRAM 'id' WITH (FORMAT csv)".to_owned(), "Write it as"),
+        ("\\copy t TO 'x' WITH (FORMAT csv, DELIMITER ',', HEADER true)".to_owned(), "Write it as"),
+        (
+            "\\copy t; DROP TABLE customer FROM 'x' WITH (FORMAT csv, DELIMITER ',', HEADER true)"
+                .to_owned(),
+            "Write it as",
+        ),
+        (format!("{}; DROP TABLE customer", from("x")), "Write it as"),
+        ("COPY t FROM 'link.csv'".to_owned(), "cannot begin with `copy`"),
+    ] {
+        let change = json!({"statements": [create, statement]});
+        let text = refusal(&client, "execute", change).await;
+        assert!(text.contains(says) && !text.contains("secret"), "{statement}: {text}");
+    }
+    let without = unasked(&database).await;
+    let text = refusal(&without, "execute", json!({"statements": [create, copy]})).await;
+    assert!(text.contains("--load-dir"), "{text}");
+    let tables = "SELECT count(*)::text FROM pg_class WHERE relname = 't'";
+    assert_eq!(value(&mut database.admin().await, tables).await.as_deref(), Some("0"));
+}

@@ -5,11 +5,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::backend::{Backend, Change, Effect};
+use crate::backend::{Backend, Change, Effect, Proof};
 
 /// Change data or structure. The statements are tried in one transaction and rolled back; what they
 /// would do is shown to the user, who decides. Where the user cannot be asked, the answer has a
-/// `confirm` code: show the effect to the user, and call again with it only if they agree.
+/// `confirm` code: show the effect to the user, and call again with it only if they agree. Files are
+/// loaded with psql's `\copy`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Execute {
@@ -19,6 +20,9 @@ pub(crate) struct Execute {
     /// Values for `$1`, `$2`, … where there is one statement only.
     #[serde(default)]
     params: Vec<Value>,
+    /// A query and the one row it must give after the statements; otherwise nothing is written.
+    #[serde(default)]
+    verify: Option<Proof>,
     /// The code from the answer that showed the effect of exactly these statements.
     #[serde(default)]
     confirm: Option<String>,
@@ -41,9 +45,9 @@ pub(crate) struct Executed {
 }
 
 pub(crate) async fn execute(cx: Context<Backend>, input: Execute) -> ToolResult<Executed> {
-    let Execute { statements, params, confirm, database } = input;
+    let Execute { statements, params, verify, confirm, database } = input;
     let question = question(&statements);
-    let change = cx.state.change(database.as_deref(), statements, params)?;
+    let change = cx.state.change(database.as_deref(), statements, params, verify)?;
     if let Some(confirm) = confirm {
         let effect = cx.state.confirmed(&confirm, &change)?;
         return make(&cx, &change, effect).await;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::backend::{Backend, Plan};
+use crate::backend::{Backend, Guard, Plan};
 
 /// Show how PostgreSQL would run a query: its cost, the hottest step, sequential scans. With
 /// `analyze` the query runs, read-only, and the step guessed worst is shown too.
@@ -27,5 +27,9 @@ pub(crate) struct ExplainQuery {
 
 pub(crate) async fn explain_query(cx: Context<Backend>, input: ExplainQuery) -> ToolResult<Plan> {
     let ExplainQuery { sql, params, analyze, database } = input;
-    Ok(cx.state.explain(database.as_deref(), sql, &params, analyze).await?)
+    let run = |guard| cx.state.explain(database.as_deref(), sql.clone(), &params, analyze, guard);
+    match super::unless_costly(&cx, run(Guard::On).await).await? {
+        Some(plan) => Ok(plan),
+        None => Ok(run(Guard::Overruled).await?),
+    }
 }

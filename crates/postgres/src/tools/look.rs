@@ -4,24 +4,31 @@ use mcp::{Context, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Kind, Objects, Schema, Search, Table};
+use crate::backend::{Backend, Diagnosis, Kind, Objects, Schema, Search, Table};
 
 /// List the databases this server has; other tools take their names as `database`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ListDatabases {}
+pub(crate) struct ListDatabases {
+    /// Try to reach each, and tell what is in the way.
+    #[serde(default)]
+    check: bool,
+}
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Databases {
     /// The first is the one that is meant where none is named.
     databases: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checks: Option<Vec<Diagnosis>>,
 }
 
 pub(crate) async fn list_databases(
     cx: Context<Backend>,
-    _: ListDatabases,
+    input: ListDatabases,
 ) -> ToolResult<Databases> {
-    Ok(Databases { databases: cx.state.names() })
+    let checks = if input.check { Some(cx.state.diagnose().await) } else { None };
+    Ok(Databases { databases: cx.state.names(), checks })
 }
 
 /// List the schemas of a database.

@@ -1,12 +1,13 @@
 //! `query` and `fetch_rows`.
 
-use mcp::{Context, ToolError, ToolResult};
+use mcp::{Content, Context, Output, Reply, Resource, Schema, ToolError, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::backend::{Backend, Column, JsonRow, Page};
+use crate::backend::{Backend, Column, Guard, JsonRow, Page};
+use crate::resources;
 
 /// Run one SELECT, VALUES, TABLE or WITH query. It cannot write: the transaction is read-only and
 /// rolled back.
@@ -63,10 +64,17 @@ pub(crate) struct CutValue {
     bytes: usize,
 }
 
-pub(crate) async fn query(cx: Context<Backend>, input: Query) -> ToolResult<QueryResult> {
+pub(crate) async fn query(cx: Context<Backend>, input: Query) -> ToolResult<Linked> {
     let Query { sql, params, max_rows, database } = input;
-    let page = cx.state.query(database.as_deref(), sql, &params, max_rows);
-    QueryResult::of(super::while_reporting(&cx, page).await?)
+    let run = |guard| {
+        let page = cx.state.query(database.as_deref(), sql.clone(), &params, max_rows, guard);
+        super::while_reporting(&cx, page)
+    };
+    let page = match super::unless_costly(&cx, run(Guard::On).await).await? {
+        Some(page) => page,
+        None => run(Guard::Overruled).await?,
+    };
+    QueryResult::of(page).map(Linked)
 }
 
 /// Fetch the next rows of a result, from the same snapshot.
@@ -81,13 +89,36 @@ pub(crate) struct FetchRows {
     max_rows: usize,
 }
 
-pub(crate) async fn fetch_rows(cx: Context<Backend>, input: FetchRows) -> ToolResult<QueryResult> {
+pub(crate) async fn fetch_rows(cx: Context<Backend>, input: FetchRows) -> ToolResult<Linked> {
     let page = cx.state.fetch(&input.cursor, input.max_rows);
-    QueryResult::of(super::while_reporting(&cx, page).await?)
+    QueryResult::of(super::while_reporting(&cx, page).await?).map(Linked)
+}
+
+/// The rows, and a link to the rest of them where there is more.
+pub(crate) struct Linked(QueryResult);
+
+impl Output for Linked {
+    fn schema() -> Option<Schema> {
+        <QueryResult as Output>::schema()
+    }
+
+    fn into_reply(self) -> Result<Reply, ToolError> {
+        let Some(cursor) = &self.0.next_cursor else { return self.0.into_reply() };
+        let link = Content::ResourceLink(Resource {
+            uri: resources::page_uri(cursor),
+            name: "next rows".to_owned(),
+            mime_type: Some("application/json".to_owned()),
+            ..Resource::default()
+        });
+        let text = serde_json::to_string(&self.0).map_err(|error| {
+            ToolError::new("The result could not be written as JSON").caused_by(&error)
+        })?;
+        Ok(self.0.into_reply()?.with(Content::text(text)).with(link))
+    }
 }
 
 impl QueryResult {
-    fn of(page: Page) -> ToolResult<Self> {
+    pub(crate) fn of(page: Page) -> ToolResult<Self> {
         let Page { columns, rows, cursor, elapsed } = page;
         let marks = |row: usize, columns: &[usize]| {
             columns.iter().map(|column| [row, *column]).collect::<Vec<_>>()
