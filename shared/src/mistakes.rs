@@ -21,7 +21,7 @@ pub(crate) fn find(registry: &Registry, mut mistakes: Vec<String>) -> Vec<String
         if !is_tool_name(&tool.name) {
             mistakes.push(format!("tool `{}`: a name is 1 to 128 of A-Z a-z 0-9 _ . -", tool.name));
         }
-        if tool.arguments.schema().get("type").and_then(Value::as_str) != Some("object") {
+        if tool.arguments.published().get("type").and_then(Value::as_str) != Some("object") {
             mistakes.push(format!("tool `{}`: the input must be a struct", tool.name));
         }
         if tool.description.is_none() {

@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_field_that_may_be_left_out_is_published_without_null_and_takes_it() {
         let arguments = Arguments::new(input::<Paint>().json);
-        let published = arguments.schema();
+        let published = arguments.published();
         let properties = &published["properties"];
         assert_eq!(properties["count"]["type"], "integer");
         assert_eq!(properties["color"], json!({"$ref": "#/$defs/Color"}));

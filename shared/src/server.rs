@@ -127,7 +127,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             name: name.to_owned(),
             options,
             description: schema.description,
-            header_parameters: wire::header_parameters(checked.schema()),
+            header_parameters: wire::header_parameters(checked.published()),
             arguments: checked,
             output,
             visible: AtomicBool::new(true),

@@ -86,7 +86,7 @@ impl Arguments {
 
     /// As clients see it. Left out is `null` as another way to leave out a field, which is taken
     /// all the same.
-    pub(crate) fn schema(&self) -> &Value {
+    pub(crate) fn published(&self) -> &Value {
         &self.published
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn tool_item(revision: Revision, tool: &Tool) -> Item {
             object.optional("title", tool.options.title);
         }
         object.optional("description", tool.description.as_ref());
-        object.field("inputSchema", tool.arguments.schema());
+        object.field("inputSchema", tool.arguments.published());
         if let Some(output) = tool.output.as_ref().filter(|_| revision.has_structured_content()) {
             object.field("outputSchema", &output_schema(revision, output));
         }
