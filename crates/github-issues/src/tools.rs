@@ -47,11 +47,13 @@ pub(crate) const WRITERS: &[&str] =
 #[derive(Serialize, JsonSchema)]
 #[schemars(transform = frugal)]
 pub(crate) struct Written {
+    #[schemars(skip)]
     done: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     number: Option<u64>,
     #[serde(skip_serializing_if = "String::is_empty")]
     url: String,
+    #[schemars(skip)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ignored: Vec<String>,
 }

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use super::Written;
 use crate::backend::{Backend, NewIssue};
 
-/// Create an issue. The same call within ten minutes returns the one that is there.
+/// Create an issue; the same call within ten minutes finds it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = super::frugal)]
 pub(crate) struct CreateIssue {
-    /// `owner/name`; not needed where the server has one.
+    /// `owner/name`, if the server has several.
     #[serde(default)]
     repo: Option<String>,
     #[schemars(length(min = 1))]
@@ -20,7 +20,6 @@ pub(crate) struct CreateIssue {
     /// Markdown.
     #[serde(default)]
     body: String,
-    /// Existing labels.
     #[serde(default)]
     labels: Vec<String>,
     /// Logins.

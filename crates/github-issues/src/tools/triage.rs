@@ -15,8 +15,8 @@ const MAX_ISSUES: usize = 100;
 /// A call stops by itself before its time is up, and the next one goes on.
 const MAX_TIME: Duration = Duration::from_secs(40);
 
-/// Change many issues alike. The first call changes nothing and returns a plan; call again with
-/// `plan` to apply, go on or undo.
+/// Change many issues alike. The first call only returns a plan; call again with `plan` to apply,
+/// go on or undo.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = super::frugal)]
@@ -39,7 +39,9 @@ pub(crate) struct IssueTriage {
     milestone: Option<Option<String>>,
     #[serde(default)]
     state: Option<State>,
+    /// As in issue_update.
     #[serde(default)]
+    #[schemars(with = "Option<String>")]
     state_reason: Option<Reason>,
     #[serde(default)]
     plan: Option<String>,

@@ -43,6 +43,7 @@ pub(crate) struct IssueUpdate {
     #[serde(default)]
     locked: Option<bool>,
     #[serde(default)]
+    #[schemars(with = "Option<String>")]
     lock_reason: Option<LockReason>,
 }
 
