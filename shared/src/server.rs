@@ -324,6 +324,11 @@ impl<S: Send + Sync + 'static> Server<S> {
         Ok(self)
     }
 
+    /// The value given to [`Server::new`], for work outside a handler, for example a watcher.
+    pub fn state(&self) -> Arc<S> {
+        Arc::clone(&self.state)
+    }
+
     /// Where to publish changes from outside a handler, for example from a file watcher.
     pub fn changes(&self) -> Changes {
         self.registry.changes.clone()

@@ -1,10 +1,9 @@
 //! GitHub's issues. Knows nothing of MCP.
 //!
 //! Reading order: `base_url` and `place` (where requests may go), `policy` (which are allowed),
-//! `client` (one request), `governor` and `cache` (how often), `api` (what may be asked),
-//! `model` (what comes back), then what is done with it: `pages`,
-//! `issues`, `edit` and
-//! `bodies`, `catalog`, `names`, `once`, `status`, `text`.
+//! `sign_in` and `client` (one request), `governor` and `cache` (how often), `api` (what may be
+//! asked), `model` (what comes back), then what is done with it: `pages`, `issues`, `edit` and
+//! `bodies`, `catalog`, `names`, `people`, `once`, `relations`, `triage`, `status`, `text`.
 
 mod api;
 mod base_url;
@@ -18,9 +17,13 @@ mod issues;
 mod names;
 mod once;
 mod pages;
+mod people;
 mod place;
 mod policy;
+mod relations;
+mod sign_in;
 mod status;
+mod triage;
 
 pub(crate) mod edit;
 pub(crate) mod model;
@@ -30,7 +33,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use anyhow::Context;
-use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{Mutex, OnceCell};
 
 pub(crate) use api::{Api, Observer};
@@ -41,6 +43,7 @@ pub(crate) use once::NewIssue;
 pub(crate) use pages::{Cursor, Listed, Room};
 pub(crate) use place::{Repo, query};
 pub(crate) use policy::Policy;
+pub(crate) use triage::{Change, Plan};
 
 use crate::config::Config;
 
@@ -56,6 +59,7 @@ pub(crate) struct Backend {
     /// Who the token belongs to, once asked; `None` where GitHub does not say.
     me: OnceCell<Option<String>>,
     pub(crate) shown: bodies::Shown,
+    pub(crate) plans: triage::Plans,
     /// Held while something is created, so that the same call twice at once creates once.
     creating: Mutex<()>,
     /// Makes marks nobody outside can guess.
@@ -67,11 +71,11 @@ impl Backend {
     pub(crate) fn open(config: &Config, pauses: Pauses) -> anyhow::Result<Self> {
         let base = base_url::BaseUrl::parse(&config.api_url, config.allow_http)
             .context("--api-url cannot be used")?;
-        let token = token(config)?;
-        let token_kind = status::token_kind(token.as_ref().map(ExposeSecret::expose_secret));
+        let sign_in = sign_in::SignIn::open(config)?;
+        let token_kind = sign_in.kind();
         let timeout = Duration::from_secs(config.request_timeout_secs);
         Ok(Self {
-            client: client::Client::new(base, token, timeout)?,
+            client: client::Client::new(base, sign_in, timeout)?,
             policy: Policy::new(config)?,
             token_kind,
             governor: governor::Governor::new(pauses),
@@ -79,6 +83,7 @@ impl Backend {
             max_wait: Duration::from_secs(config.max_wait_secs),
             me: OnceCell::new(),
             shown: bodies::Shown::default(),
+            plans: triage::Plans::default(),
             creating: Mutex::default(),
             key: RandomState::new(),
         })
@@ -88,29 +93,13 @@ impl Backend {
         Api::new(self, observer)
     }
 
+    /// How long to wait between two looks at what somebody has subscribed to.
+    pub(crate) fn poll_interval(&self) -> Duration {
+        self.governor.poll_interval()
+    }
+
     /// A short mark for a text: the same each time, and not to be guessed from outside.
     pub(crate) fn mark(&self, text: &str) -> String {
         format!("{:016x}", self.key.hash_one(text))
     }
-}
-
-/// The token from the file or the environment; `None` for a client nobody has signed in.
-fn token(config: &Config) -> anyhow::Result<Option<SecretString>> {
-    let text = match &config.token_file {
-        Some(path) => Some(
-            std::fs::read_to_string(path)
-                .with_context(|| format!("--token-file {}", path.display()))?,
-        ),
-        None => ["GITHUB_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN"]
-            .iter()
-            .find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty())),
-    };
-    let Some(text) = text else { return Ok(None) };
-    let token = text.trim();
-    // The token itself stays out of the error.
-    anyhow::ensure!(
-        !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()),
-        "the token is empty or holds characters no token has"
-    );
-    Ok(Some(token.to_owned().into()))
 }

@@ -23,6 +23,18 @@ pub(crate) struct Config {
     /// File that holds the token; else GITHUB_TOKEN or GITHUB_PERSONAL_ACCESS_TOKEN is used
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Sign in as an installation of this GitHub App instead of by a token
+    #[cfg(feature = "github-app")]
+    #[arg(long, value_name = "ID", requires_all = ["app_installation_id", "app_key_file"], conflicts_with = "token_file")]
+    pub(crate) app_id: Option<u64>,
+    /// The installation of the App
+    #[cfg(feature = "github-app")]
+    #[arg(long, value_name = "ID", requires = "app_id")]
+    pub(crate) app_installation_id: Option<u64>,
+    /// The App's private key, a PEM file
+    #[cfg(feature = "github-app")]
+    #[arg(long, value_name = "FILE", requires = "app_id")]
+    pub(crate) app_key_file: Option<PathBuf>,
     /// GitHub's API, or the host of a GitHub Enterprise Server
     #[arg(
         long,
@@ -37,7 +49,13 @@ pub(crate) struct Config {
     /// How long a call may wait for GitHub's rate limit; one that would wait longer is told when
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) max_wait_secs: u64,
+    /// Pause between two writes; GitHub asks for a second, an Enterprise Server may not mind
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 1000)]
+    pub(crate) write_pause_ms: u64,
     /// How long GitHub may take for one request
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) request_timeout_secs: u64,
+    /// How often resources somebody has subscribed to are looked at
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) poll_secs: u64,
 }

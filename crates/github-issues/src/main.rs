@@ -1,10 +1,12 @@
 //! Reads, files, edits and sorts the issues of GitHub repositories.
 //!
-//! Reading order: this file (what there is), `tools.rs` (what the model sees), `backend.rs` (how
-//! GitHub is asked).
+//! Reading order: this file (what there is), `tools.rs`, `resources.rs` and `prompts.rs` (what a
+//! client sees), `backend.rs` (how GitHub is asked).
 
 mod config;
 mod tools;
+mod resources;
+mod prompts;
 mod backend;
 #[cfg(test)]
 mod tests;
@@ -21,7 +23,7 @@ const ADD: ToolOptions = ADDITIVE.open_world().idempotent();
 const CHANGE: ToolOptions = DESTRUCTIVE.open_world();
 
 fn main() -> ExitCode {
-    mcp::main(|config| server(&config, Pauses::default()))
+    mcp::main(|config| server(&config, Pauses::new(&config)))
 }
 
 /// The table of contents. The tests talk to exactly this value.
@@ -36,9 +38,14 @@ fn server(config: &Config, pauses: Pauses) -> anyhow::Result<Server<Backend>> {
         .tool("issue_update", CHANGE, tools::issue_update)
         .tool("issue_comment", CHANGE, tools::issue_comment)
         .tool("issue_edit_body", CHANGE, tools::issue_edit_body)
+        .tool("issue_triage", CHANGE, tools::issue_triage)
+        .tool("issue_relations", CHANGE, tools::issue_relations)
         .tool("label_manage", CHANGE, tools::label_manage)
         .tool("milestone_manage", CHANGE, tools::milestone_manage)
         .tool("github_status", READ, tools::github_status);
+    let server = prompts::add(resources::add(server));
     let hidden = if config.read_only { tools::WRITERS } else { &[] };
-    Ok(hidden.iter().fold(server, |server, name| server.hide_tool(name)))
+    let server = hidden.iter().fold(server, |server, name| server.hide_tool(name));
+    tokio::spawn(resources::watch::watch(server.state(), server.changes()));
+    Ok(server)
 }

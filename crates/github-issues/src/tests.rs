@@ -1,18 +1,25 @@
 //! Through the protocol, in memory, against a GitHub made for the test: `peer` is an HTTP server
-//! that does what a test tells it, wrong things included.
+//! that does what a test tells it, wrong things included; `contract` holds every request to GitHub's
+//! own description.
 //!
-//! `tools` and `manage` are how each tool is used, `reports` what went wrong in public with other programs,
+//! `tools`, `manage`, `relations` and `triage` are how each tool is used, `reports` what went wrong in public with other programs,
 //! `faults` what a network and a server can do, `once` that nothing is created twice, `edit` that
 //! bodies keep what they hold, `decoder`
 //! that no answer of GitHub's costs more than itself, `safety` what must not get in or out.
 
 mod peer;
+mod contract;
 mod tools;
 mod manage;
+mod relations;
+mod triage;
 mod edit;
 mod reports;
 mod faults;
 mod once;
+mod resources;
+#[cfg(feature = "github-app")]
+mod app;
 mod decoder;
 mod safety;
 
@@ -45,7 +52,7 @@ fn config(url: &str) -> Config {
 
 fn pauses() -> Pauses {
     let short = Duration::from_millis(5);
-    Pauses { between_writes: short, retry: short, secondary: short }
+    Pauses { between_writes: short, retry: short, secondary: short, poll: short }
 }
 
 async fn connect(config: &Config, revision: Revision, answering: Answering) -> Client {

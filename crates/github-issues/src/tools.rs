@@ -5,16 +5,18 @@
 //! cannot be undone).
 
 mod confirm;
-mod rows;
+pub(crate) mod rows;
 mod create;
 mod get;
 mod list;
 mod search;
+mod triage;
 mod update;
 mod comment;
 mod edit_body;
-mod label;
-mod milestone;
+pub(crate) mod label;
+pub(crate) mod milestone;
+mod relations;
 mod status;
 
 pub(crate) use comment::issue_comment;
@@ -24,8 +26,10 @@ pub(crate) use get::issue_get;
 pub(crate) use label::label_manage;
 pub(crate) use list::issue_list;
 pub(crate) use milestone::milestone_manage;
+pub(crate) use relations::issue_relations;
 pub(crate) use search::issue_search;
 pub(crate) use status::github_status;
+pub(crate) use triage::issue_triage;
 pub(crate) use update::issue_update;
 
 use mcp::{Context, ToolError};
@@ -37,23 +41,27 @@ use crate::backend::{Backend, Error, Observer};
 
 /// Tools that do nothing but write; `--read-only` leaves them out.
 pub(crate) const WRITERS: &[&str] =
-    &["github_create_issue", "issue_update", "issue_comment", "issue_edit_body"];
+    &["github_create_issue", "issue_update", "issue_comment", "issue_edit_body", "issue_triage"];
 
 /// What came of creating; `ignored` is what GitHub did not take over, for want of permission.
 #[derive(Serialize, JsonSchema)]
 #[schemars(transform = frugal)]
 pub(crate) struct Written {
+    #[schemars(skip)]
     done: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     number: Option<u64>,
     #[serde(skip_serializing_if = "String::is_empty")]
     url: String,
+    #[schemars(skip)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ignored: Vec<String>,
 }
 
-/// Takes out of a schema what tells a model nothing: empty defaults.
+/// Takes out of a schema what tells a model nothing: that what is left out is empty, and that
+/// unknown fields are refused; the refusal says so, and what was meant.
 fn frugal(schema: &mut Schema) {
+    schema.remove("additionalProperties");
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
     for property in properties.values_mut().filter_map(Value::as_object_mut) {
         let is_empty = |value: &Value| {

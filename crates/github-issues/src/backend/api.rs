@@ -26,6 +26,11 @@ pub(crate) trait Observer: Send + Sync {
     fn waiting(&self, done_secs: u64, total_secs: u64, why: &str);
 }
 
+/// Nobody.
+impl Observer for () {
+    fn waiting(&self, _: u64, _: u64, _: &str) {}
+}
+
 /// GitHub, for the time of one call.
 pub(crate) struct Api<'a> {
     pub(crate) backend: &'a Backend,
@@ -172,6 +177,9 @@ impl<'a> Api<'a> {
             Broken::Lost(cause) if may_repeat => (true, Error::Unreachable { cause }),
             Broken::Lost(cause) => (false, Error::Unconfirmed { cause }),
             Broken::TooLarge { max_bytes } => (false, Error::TooLarge { max_bytes }),
+            Broken::NotSignedIn(message) => {
+                (false, Error::NotSignedIn { message: text::redact(&text::line(&message, 200)) })
+            }
         };
         if !is_safe || tries.broken >= self.tries {
             return Err(error);

@@ -73,7 +73,7 @@ impl BaseUrl {
     /// The path and query of `location` below this base, if it leads there and not elsewhere.
     pub(crate) fn below(&self, location: &str) -> Option<String> {
         let base = Url::parse(&format!("{}{}/", self.origin, self.prefix)).ok()?;
-        let url = base.join(location).ok()?;
+        let url = base.join(location).ok().filter(|_| !location.is_empty())?;
         if url.origin().ascii_serialization() != self.origin {
             return None;
         }
@@ -167,6 +167,7 @@ mod tests {
             ("http://h.example:8443/api/v3/x", None),
             ("https://evil.example/api/v3/x", None),
             ("//evil.example/api/v3/x", None),
+            ("", None),
             ("/api/v4/x", None),
             ("/api/v3x", None),
             ("/api/v3/../../etc", None),

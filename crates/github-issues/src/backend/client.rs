@@ -1,5 +1,6 @@
 //! One request, one answer, in bounded time and space. octocrab holds the connection and the
-//! token; its retries and redirects are compiled out, because it would repeat a POST.
+//! token, and renews the token of an App; its retries and redirects are compiled out, because it
+//! would repeat a POST.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -9,9 +10,9 @@ use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, IF_NONE_MATCH, USER_AGE
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use octocrab::{OctoBody, Octocrab};
-use secrecy::SecretString;
 
 use super::base_url::BaseUrl;
+use super::sign_in::SignIn;
 
 /// A page of 100 issues with long bodies stays well below.
 const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
@@ -41,27 +42,22 @@ pub(crate) enum Broken {
     Lost(String),
     /// The answer is too large to be held.
     TooLarge { max_bytes: usize },
+    /// The App was given no token, so the request was not sent.
+    NotSignedIn(String),
 }
 
 impl Client {
     /// Must be called within the runtime.
-    pub(crate) fn new(
-        base: BaseUrl,
-        token: Option<SecretString>,
-        timeout: Duration,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn new(base: BaseUrl, sign_in: SignIn, timeout: Duration) -> anyhow::Result<Self> {
         let agent = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
-        let mut builder = Octocrab::builder()
-            // The origin alone: octocrab guesses whether a path already has the prefix.
-            .base_uri(base.origin.as_str())?
+        let builder = Octocrab::builder()
+            // octocrab's own requests, for an App's token, lack the prefix.
+            .base_uri(format!("{}{}", base.origin, base.prefix))?
             .set_connect_timeout(Some(CONNECT_TIMEOUT.min(timeout)))
             .add_header(USER_AGENT, agent.to_owned())
             .add_header(ACCEPT, "application/vnd.github+json".to_owned())
             .add_header(HeaderName::from_static("x-github-api-version"), API_VERSION.to_owned());
-        if let Some(token) = token {
-            builder = builder.personal_token(token);
-        }
-        Ok(Self { crab: builder.build()?, base, timeout })
+        Ok(Self { crab: sign_in.build(builder)?, base, timeout })
     }
 
     /// `path` begins with a slash and is encoded already.
@@ -72,7 +68,9 @@ impl Client {
         body: Option<&Bytes>,
         etag: Option<&HeaderValue>,
     ) -> Result<Raw, Broken> {
-        let uri = format!("{}{}{path}", self.base.origin, self.base.prefix);
+        // Without an origin, which octocrab adds: it signs in to no other. With the prefix, which it
+        // then leaves as it is.
+        let uri = format!("{}{path}", self.base.prefix);
         let mut request = Request::builder().method(method).uri(uri);
         if let Some(etag) = etag {
             request = request.header(IF_NONE_MATCH, etag);
@@ -94,7 +92,12 @@ impl Client {
     async fn send(&self, request: Request<OctoBody>) -> Result<Raw, Broken> {
         let response = self.crab.execute(request).await.map_err(|error| {
             let text = with_sources(&error);
-            if is_connect(&error) { Broken::NotSent(text) } else { Broken::Lost(text) }
+            match error {
+                _ if is_connect(&error) => Broken::NotSent(text),
+                // What GitHub says to our own requests is no error to octocrab; this is about its own.
+                octocrab::Error::GitHub { source, .. } => Broken::NotSignedIn(source.message),
+                _ => Broken::Lost(text),
+            }
         })?;
         let (parts, body) = response.into_parts();
         let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|error| {

@@ -31,6 +31,10 @@ pub(crate) enum Error {
         "GitHub does not know the token, or it has expired (401). The operator must give this server a valid one."
     )]
     Unauthorized,
+    #[error(
+        "GitHub gives this server's App no token ({message}). The operator must mend its installation or key; nothing was sent."
+    )]
+    NotSignedIn { message: String },
     #[error("GitHub knows nothing here, or the token may not see it (404): {what}.{hint}")]
     NotFound { what: String, hint: String },
     #[error("The token may not do this (403): {message}{hint}")]
@@ -41,13 +45,15 @@ pub(crate) enum Error {
     Invalid { message: String },
     #[error("GitHub says {status}: {message}")]
     Refused { status: u16, message: String },
-    #[error("GitHub's rate limit ({kind}) is used up; it is open again at {}. Nothing was changed; try then.", at(*retry_at))]
+    #[error("GitHub's rate limit ({kind}) is used up; it is open again at {}. This request changed nothing; try then.", at(*retry_at))]
     RateLimited { kind: &'static str, retry_at: SystemTime },
     #[error(
         "It has moved to another address this server does not follow; ask for the repository's new name."
     )]
     Moved,
-    #[error("GitHub cannot be reached, or gives no answer. Nothing was changed; try again later.")]
+    #[error(
+        "GitHub cannot be reached, or gives no answer. This request changed nothing; try again later."
+    )]
     Unreachable { cause: String },
     /// A write whose answer never came: it may have happened.
     #[error("GitHub did not confirm, so it may have happened or not. Look before you try again.")]

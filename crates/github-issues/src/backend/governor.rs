@@ -1,6 +1,7 @@
 //! GitHub's rate limits: what is left of each window, and what an answer says about waiting.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,6 +9,10 @@ use http::StatusCode;
 use tokio::time::Instant;
 
 use super::client::Raw;
+use crate::config::Config;
+
+/// However seldom GitHub wants to be polled, subscriptions are not forgotten.
+const MAX_POLL_SECS: u64 = 3600;
 
 /// The pauses between tries. Tests make them short.
 #[derive(Debug, Clone, Copy)]
@@ -18,14 +23,17 @@ pub(crate) struct Pauses {
     pub(crate) retry: Duration,
     /// After a secondary limit that names no time; doubled each time.
     pub(crate) secondary: Duration,
+    /// Between two looks at what somebody has subscribed to.
+    pub(crate) poll: Duration,
 }
 
-impl Default for Pauses {
-    fn default() -> Self {
+impl Pauses {
+    pub(crate) fn new(config: &Config) -> Self {
         Self {
-            between_writes: Duration::from_secs(1),
+            between_writes: Duration::from_millis(config.write_pause_ms),
             retry: Duration::from_millis(500),
             secondary: Duration::from_secs(60),
+            poll: Duration::from_secs(config.poll_secs),
         }
     }
 }
@@ -50,11 +58,22 @@ pub(crate) struct Governor {
     pub(crate) pauses: Pauses,
     windows: Mutex<HashMap<&'static str, Window>>,
     next_write: Mutex<Option<Instant>>,
+    poll_secs: AtomicU64,
 }
 
 impl Governor {
     pub(crate) fn new(pauses: Pauses) -> Self {
-        Self { pauses, windows: Mutex::default(), next_write: Mutex::default() }
+        Self {
+            pauses,
+            windows: Mutex::default(),
+            next_write: Mutex::default(),
+            poll_secs: AtomicU64::new(0),
+        }
+    }
+
+    /// The configured interval, or GitHub's own where it has asked for a longer one.
+    pub(crate) fn poll_interval(&self) -> Duration {
+        self.pauses.poll.max(Duration::from_secs(self.poll_secs.load(Ordering::Relaxed)))
     }
 
     /// What the request's window demands before it is sent.
@@ -78,6 +97,9 @@ impl Governor {
     /// Remembers what the headers say about the window.
     pub(crate) fn note(&self, path: &str, answer: &Raw) {
         let number = |name| answer.header(name).and_then(|text| text.parse::<u64>().ok());
+        if let Some(secs) = number("x-poll-interval") {
+            self.poll_secs.store(secs.min(MAX_POLL_SECS), Ordering::Relaxed);
+        }
         let numbers = (
             number("x-ratelimit-limit"),
             number("x-ratelimit-remaining"),
@@ -143,9 +165,13 @@ mod tests {
         Raw { status: StatusCode::from_u16(status).unwrap(), headers, body: body.into() }
     }
 
+    fn pauses() -> Pauses {
+        Pauses::new(&Config { write_pause_ms: 1000, poll_secs: 60, ..Config::default() })
+    }
+
     #[test]
     fn limits_are_told_from_permissions() {
-        let governor = Governor::new(Pauses::default());
+        let governor = Governor::new(pauses());
         let secondary = r#"{"message":"You have exceeded a secondary rate limit"}"#;
         for (status, headers, body, kind, wait) in [
             (403, &[("retry-after", "7")][..], "", Some("secondary"), 7),
@@ -167,7 +193,7 @@ mod tests {
 
     #[test]
     fn an_empty_window_is_known_beforehand() {
-        let governor = Governor::new(Pauses::default());
+        let governor = Governor::new(pauses());
         let empty = [
             ("x-ratelimit-limit", "30"),
             ("x-ratelimit-remaining", "0"),
@@ -184,7 +210,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn writes_take_turns() {
-        let governor = Governor::new(Pauses::default());
+        let governor = Governor::new(pauses());
         let (first, second) = (governor.write_turn(), governor.write_turn());
         assert_eq!(second - first, Duration::from_secs(1));
     }

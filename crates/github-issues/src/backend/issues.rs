@@ -70,6 +70,18 @@ impl Api<'_> {
         self.request(Method::DELETE, &comment_path(repo, id)?, None).await.map(drop)
     }
 
+    /// GitHub's API pins comments; issues are pinned on its pages only.
+    pub(crate) async fn pin_comment(
+        &self,
+        repo: &Repo,
+        id: u64,
+        pinned: bool,
+    ) -> Result<(), Error> {
+        let path = repo.path(&["issues", "comments", &id.to_string(), "pin"])?;
+        let method = if pinned { Method::PUT } else { Method::DELETE };
+        self.request(method, &path, None).await.map(drop)
+    }
+
     pub(crate) async fn add_labels(
         &self,
         repo: &Repo,

@@ -1,10 +1,13 @@
-//! Labels and milestones by their names. GitHub creates a label it does not know, and drops
-//! others silently, so names are looked up first.
+//! Labels, milestones and assignees by their names. GitHub creates a label it does not know, and
+//! drops others silently, so names are looked up first.
 
 use super::api::Api;
 use super::error::Error;
 use super::model::{Label, Milestone};
 use super::place::Repo;
+
+/// As much of a list as is read; a longer one cannot tell what is not there.
+const MAX_KNOWN: usize = 1_000;
 
 impl Api<'_> {
     pub(crate) async fn labels(&self, repo: &Repo) -> Result<Vec<Label>, Error> {
@@ -33,12 +36,36 @@ impl Api<'_> {
         }
         let known: Vec<String> =
             self.labels(repo).await?.into_iter().map(|label| label.name).collect();
-        wanted.iter().map(|name| spelled(name, repo, &known)).collect()
+        wanted.iter().map(|name| spelled("label", name, repo, &known)).collect()
     }
 
     pub(crate) async fn label_name(&self, repo: &Repo, wanted: &str) -> Result<String, Error> {
         let known = self.labels(repo).await?.into_iter().map(|label| label.name);
-        spelled(wanted, repo, &known.collect::<Vec<_>>())
+        spelled("label", wanted, repo, &known.collect::<Vec<_>>())
+    }
+
+    /// The logins as GitHub writes them; one that nothing can be assigned to is refused with the
+    /// nearest. Where the list is too long or not to be had, and for bots, GitHub itself judges.
+    pub(crate) async fn assignee_names(
+        &self,
+        repo: &Repo,
+        wanted: &[String],
+    ) -> Result<Vec<String>, Error> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known = match self.assignees(repo).await {
+            Ok(known) if known.len() < MAX_KNOWN => known,
+            Ok(_) | Err(Error::NotFound { .. } | Error::Forbidden { .. }) => {
+                return Ok(wanted.to_vec());
+            }
+            Err(error) => return Err(error),
+        };
+        let named = |name: &String| match name.trim_start_matches('@') {
+            bot if bot.ends_with("[bot]") => Ok(bot.to_owned()),
+            login => spelled("assignee", login, repo, &known),
+        };
+        wanted.iter().map(named).collect()
     }
 
     /// A milestone's number, from its title or its number.
@@ -58,9 +85,9 @@ impl Api<'_> {
     }
 }
 
-fn spelled(name: &str, repo: &Repo, known: &[String]) -> Result<String, Error> {
+fn spelled(kind: &'static str, name: &str, repo: &Repo, known: &[String]) -> Result<String, Error> {
     let same = known.iter().find(|known| known.to_lowercase() == name.to_lowercase());
-    same.cloned().ok_or_else(|| unknown("label", name, repo, known))
+    same.cloned().ok_or_else(|| unknown(kind, name, repo, known))
 }
 
 fn unknown(kind: &'static str, name: &str, repo: &Repo, known: &[String]) -> Error {

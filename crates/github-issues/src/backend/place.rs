@@ -80,6 +80,8 @@ fn is_name(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -122,5 +124,28 @@ mod tests {
             query(&[("labels", "a b,c&d"), ("state", "all")]),
             "labels=a%20b%2Cc%26d&state=all"
         );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn whatever_a_name_holds_it_stays_one_segment(name in "\\PC{0,20}|[./?#%&+ 🐛]{0,6}") {
+            let repo = Repo::parse("o/r").unwrap();
+            match repo.path(&["labels", &name]) {
+                Ok(path) => {
+                    prop_assert!(path.starts_with("/repos/o/r/labels/"));
+                    prop_assert!(path.is_ascii() && !path.contains(['?', '#', ' ', '\\']));
+                    let segments: Vec<&str> = path.split('/').collect();
+                    prop_assert_eq!(segments.len(), 6);
+                    let last = percent_encoding::percent_decode_str(segments[5]);
+                    prop_assert_eq!(last.decode_utf8().unwrap(), name.as_str());
+                }
+                Err(_) => prop_assert!(["", ".", ".."].contains(&name.as_str())),
+            }
+            if let Ok(repo) = Repo::parse(&format!("o/{name}")) {
+                prop_assert_eq!(repo.path(&[]).unwrap(), format!("/repos/o/{}", name.trim()));
+            }
+        }
     }
 }

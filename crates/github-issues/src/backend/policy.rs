@@ -58,6 +58,26 @@ impl Policy {
         }
     }
 
+    /// The repositories served by name.
+    pub(crate) fn repos(&self) -> impl Iterator<Item = &Repo> {
+        self.served.iter().filter_map(|served| match served {
+            Served::One(repo) => Some(repo),
+            Served::AllOf(_) => None,
+        })
+    }
+
+    /// Whose repositories are served, each once; none if everybody's are.
+    pub(crate) fn owners(&self) -> Vec<String> {
+        let mut owners: Vec<String> = Vec::new();
+        for served in &self.served {
+            let (Served::One(Repo { owner, .. }) | Served::AllOf(owner)) = served;
+            if !owners.iter().any(|known| known.eq_ignore_ascii_case(owner)) {
+                owners.push(owner.clone());
+            }
+        }
+        owners
+    }
+
     /// GitHub tells no upper case from lower.
     pub(crate) fn serves(&self, repo: &Repo) -> bool {
         self.served.is_empty()

@@ -7,6 +7,9 @@ use super::error::Error;
 use super::model::{number, text};
 use super::text::line;
 
+/// Repositories that are looked at.
+const MAX_REPOS: usize = 5;
+
 /// Each part says why it is not known, if it is not.
 #[derive(Debug)]
 pub(crate) struct Status {
@@ -17,12 +20,18 @@ pub(crate) struct Status {
     pub(crate) version: Option<String>,
     /// One line a window: `core 4999 of 5000 left until …`.
     pub(crate) windows: Vec<String>,
+    /// Whether the repositories served by name can be read, or why not.
+    pub(crate) repos: Vec<String>,
 }
 
 impl Api<'_> {
     pub(crate) async fn status(&self) -> Status {
-        let (user, limits, meta) =
-            tokio::join!(self.get("/user"), self.get("/rate_limit"), self.get("/meta"));
+        let (user, limits, meta, repos) = tokio::join!(
+            self.get("/user"),
+            self.get("/rate_limit"),
+            self.get("/meta"),
+            self.look_at_repos()
+        );
         let version = meta.ok().and_then(|meta| {
             let header = meta.raw.header("x-github-enterprise-version").map(str::to_owned);
             text(&meta.value, "installed_version").or(header)
@@ -36,7 +45,31 @@ impl Api<'_> {
                 Ok(limits) => windows(&limits.value),
                 Err(error) => vec![error.to_string()],
             },
+            repos,
         }
+    }
+
+    async fn look_at_repos(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for repo in self.backend.policy.repos().take(MAX_REPOS) {
+            let answer = match repo.path(&["issues"]) {
+                Ok(path) => self.get(&format!("{path}?per_page=1")).await,
+                Err(error) => Err(error),
+            };
+            lines.push(match answer {
+                Ok(answer) => format!("{repo}: issues can be read{}", sso(&answer)),
+                Err(error) => format!("{repo}: {error}"),
+            });
+        }
+        lines
+    }
+}
+
+/// GitHub leaves out what single sign-on keeps from the token, and says so in a header only.
+fn sso(answer: &Answer) -> &'static str {
+    match answer.raw.header("x-github-sso") {
+        Some(_) => ", but not what needs single sign-on: authorize the token for the organisation",
+        None => "",
     }
 }
 
@@ -71,17 +104,4 @@ fn windows(value: &Value) -> Vec<String> {
         ))
     };
     ["core", "search"].into_iter().filter_map(window).collect()
-}
-
-/// What kind of token it is, by how it begins. Nothing of it is shown.
-pub(crate) fn token_kind(token: Option<&str>) -> &'static str {
-    let Some(token) = token else { return "no token" };
-    let kinds = [
-        ("github_pat_", "fine-grained personal token"),
-        ("ghp_", "classic personal token"),
-        ("gho_", "OAuth token"),
-        ("ghu_", "GitHub App user token"),
-        ("ghs_", "GitHub App installation token"),
-    ];
-    kinds.iter().find(|(prefix, _)| token.starts_with(prefix)).map_or("token", |(_, kind)| kind)
 }

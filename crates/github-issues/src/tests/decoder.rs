@@ -44,6 +44,33 @@ async fn a_broken_item_costs_itself_only() {
     }
 }
 
+/// What GitHub and its Enterprise Servers have sent over the years.
+fn corpus(kind: &str) -> Vec<Value> {
+    let corpus: Value = serde_json::from_str(include_str!("../../fixtures/corpus.json")).unwrap();
+    corpus[kind].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn what_github_has_sent_is_read() {
+    let issues = corpus("issue");
+    assert!(issues.len() > 10);
+    for item in &issues {
+        let issue = Issue::read(item).unwrap();
+        assert_eq!(Some(issue.number), item["number"].as_u64());
+        assert_eq!(Some(issue.title.as_str()), item["title"].as_str());
+        assert_eq!(issue.body, item["body"].as_str().unwrap_or_default());
+        assert_eq!(Some(issue.author.login.as_str()), item["user"]["login"].as_str());
+        assert_eq!(issue.labels.len(), item["labels"].as_array().map_or(0, Vec::len));
+        assert_eq!(issue.is_pull_request, item["pull_request"].is_object());
+    }
+    assert!(corpus("comment").iter().all(|item| Comment::read(item).is_some()));
+    assert!(corpus("label").iter().all(|item| Label::read(item).is_some()));
+    assert!(corpus("milestone").iter().all(|item| Milestone::read(item).is_some()));
+    let peer = Peer::start(move |_| answer(200, &json!(issues))).await;
+    let text = good(&client(&peer).await, "issue_list", json!({"limit": 100})).await;
+    assert!(!text.contains("without a number"), "{text}");
+}
+
 /// Any value in any place of the tree.
 fn odd() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -74,27 +101,105 @@ fn places(value: &Value, at: &str, out: &mut Vec<String>) {
     }
 }
 
+/// A place, and what stands there instead; nothing at all is possible too.
+type Changed = (prop::sample::Index, Option<Value>);
+
+fn changes() -> impl Strategy<Value = Vec<Changed>> {
+    proptest::collection::vec((any::<prop::sample::Index>(), proptest::option::of(odd())), 1..6)
+}
+
+/// Everything but the number is changed, and what GitHub may invent is added.
+fn change(item: &mut Value, changes: Vec<Changed>) {
+    for (index, value) in changes {
+        let mut all = Vec::new();
+        places(item, "", &mut all);
+        let place = index.get(&all);
+        if place == "/number" {
+            continue;
+        }
+        let (parent, key) = place.rsplit_once('/').unwrap();
+        match (value, item.pointer_mut(parent)) {
+            (Some(value), Some(parent)) => {
+                match parent {
+                    Value::Array(items) => items[key.parse::<usize>().unwrap()] = value,
+                    parent => parent[key.replace("~1", "/").replace("~0", "~")] = value,
+                };
+            }
+            (None, Some(Value::Object(members))) => {
+                members.remove(&key.replace("~1", "/").replace("~0", "~"));
+            }
+            (None, Some(Value::Array(items))) => {
+                items.remove(key.parse().unwrap());
+            }
+            _ => {}
+        }
+    }
+    item["from_the_future"] = json!({"x": [1]});
+}
+
+/// A page of these items as the tool shows it.
+fn listed(items: Value) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let peer = Peer::start(move |_| answer(200, &items)).await;
+        good(&client(&peer).await, "issue_list", json!({"limit": 100})).await
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_field_may_be_anything(changes in proptest::collection::vec((any::<prop::sample::Index>(), odd()), 1..6)) {
-        let mut item = full();
-        let mut all = Vec::new();
-        places(&item, "", &mut all);
-        for (index, value) in changes {
-            let place = index.get(&all);
-            if place != "/number"
-                && let Some(slot) = item.pointer_mut(place)
-            {
-                *slot = value;
-            }
+    fn any_field_may_be_anything_or_missing(
+        pick in any::<prop::sample::Index>(),
+        changes in changes(),
+    ) {
+        let mut items = corpus("issue");
+        items.push(full());
+        let mut item = pick.get(&items).clone();
+        let number = item["number"].as_u64();
+        change(&mut item, changes);
+        prop_assert_eq!(Issue::read(&item).map(|issue| issue.number), number);
+    }
+
+    #[test]
+    fn so_may_those_of_comments_labels_and_milestones(
+        pick in any::<prop::sample::Index>(),
+        changes in changes(),
+    ) {
+        let mut comment = pick.get(&corpus("comment")).clone();
+        let mut label = pick.get(&corpus("label")).clone();
+        let mut milestone = pick.get(&corpus("milestone")).clone();
+        for item in [&mut comment, &mut label, &mut milestone] {
+            change(item, changes.clone());
         }
-        let read = Issue::read(&item);
-        prop_assert_eq!(read.map(|issue| issue.number), Some(7));
-        Comment::read(&item);
-        Label::read(&item);
-        Milestone::read(&item);
+        // Without a name of its own there is nothing to show; with one, it is shown.
+        prop_assert_eq!(Comment::read(&comment).is_some(), comment["id"].is_u64());
+        prop_assert_eq!(Label::read(&label).is_some(), label["name"].is_string());
+        prop_assert_eq!(Milestone::read(&milestone).is_some(), milestone["number"].is_u64());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_page_fails(changed in proptest::collection::vec(changes(), 5..15)) {
+        let corpus = corpus("issue");
+        let mut items = Vec::new();
+        for (index, changes) in changed.into_iter().enumerate() {
+            let mut item = corpus[index % corpus.len()].clone();
+            change(&mut item, changes);
+            item["number"] = json!(index + 1);
+            items.push(item);
+        }
+        let text = listed(json!(items));
+        for item in &items {
+            let is_pull_request = item.get("pull_request").is_some_and(|pull| !pull.is_null());
+            let row = format!("#{} ", item["number"]);
+            let is_shown = text.lines().any(|line| line.starts_with(&row));
+            prop_assert_eq!(is_shown, !is_pull_request, "{}\n{}", item, text);
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use super::contract::breach;
+
 /// A request as it came.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
@@ -16,6 +18,8 @@ pub(crate) struct Seen {
     pub(crate) path: String,
     /// All header lines, in lower case.
     pub(crate) head: String,
+    /// The credentials as they came.
+    pub(crate) authorization: String,
     pub(crate) body: Value,
 }
 
@@ -57,6 +61,24 @@ impl Act {
 pub(crate) struct Peer {
     pub(crate) url: String,
     seen: Arc<Mutex<Vec<Seen>>>,
+    /// What paths begin with before GitHub's own begin.
+    pub(crate) prefix: &'static str,
+    /// The test makes the server send what GitHub does not describe.
+    pub(crate) is_forged: bool,
+}
+
+/// Every request must be one GitHub describes.
+impl Drop for Peer {
+    fn drop(&mut self) {
+        if std::thread::panicking() || self.is_forged {
+            return;
+        }
+        for seen in self.seen() {
+            let path = seen.path.strip_prefix(self.prefix).unwrap_or(&seen.path);
+            let breach = breach(&seen.method, path, &seen.body);
+            assert_eq!(breach, None, "{} {} {}", seen.method, seen.path, seen.body);
+        }
+    }
 }
 
 type Handler = dyn FnMut(&Seen) -> Act + Send;
@@ -74,7 +96,7 @@ impl Peer {
                 tokio::spawn(serve(stream, Arc::clone(&log), Arc::clone(&handler)));
             }
         });
-        Self { url, seen }
+        Self { url, seen, prefix: "", is_forged: false }
     }
 
     /// One that answers every request with the same.
@@ -131,6 +153,10 @@ async fn read(stream: &mut TcpStream) -> Option<Seen> {
     };
     let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
     let (first, headers) = head.split_once("\r\n").unwrap();
+    let authorization = headers.lines().find_map(|line| {
+        let (name, value) = line.split_once(": ")?;
+        name.eq_ignore_ascii_case("authorization").then(|| value.to_owned())
+    });
     let headers = headers.to_lowercase();
     let length = headers.lines().find_map(|line| line.strip_prefix("content-length: "));
     let length: usize = length.map_or(0, |length| length.parse().unwrap());
@@ -140,5 +166,6 @@ async fn read(stream: &mut TcpStream) -> Option<Seen> {
     let mut words = first.split(' ').map(str::to_owned);
     let (method, path) = (words.next().unwrap(), words.next().unwrap());
     let body = serde_json::from_slice(&bytes[end + 4..]).unwrap_or_default();
-    Some(Seen { method, path, head: headers, body })
+    let authorization = authorization.unwrap_or_default();
+    Some(Seen { method, path, head: headers, authorization, body })
 }

@@ -16,7 +16,8 @@ async fn with(peer: &Peer, change: impl FnOnce(&mut Config)) -> Client {
 
 #[tokio::test]
 async fn a_name_cannot_lead_to_another_endpoint() {
-    let peer = Peer::always(200, json!([])).await;
+    let mut peer = Peer::always(200, json!([])).await;
+    peer.is_forged = true;
     let client = with(&peer, |config| config.repos.clear()).await;
     for repo in [
         "../user",
@@ -131,11 +132,12 @@ async fn a_token_that_is_none_is_refused_without_being_shown() {
 
 #[tokio::test]
 async fn the_prefix_and_port_of_an_enterprise_server_are_kept() {
-    let peer = Peer::start(|seen| match seen.path.as_str() {
+    let mut peer = Peer::start(|seen| match seen.path.as_str() {
         "/api/v3/repos/o/r/issues/7" => answer(200, &issue(7)),
         path => panic!("{path}"),
     })
     .await;
+    peer.prefix = "/api/v3";
     let client = with(&peer, |config| config.api_url += "/api/v3/").await;
     good(&client, "issue_get", json!({"number": 7})).await;
 }
@@ -211,4 +213,39 @@ async fn a_line_of_a_list_cannot_be_forged() {
     let text = good(&client(&peer).await, "issue_list", json!({})).await;
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(Value::String(text).to_string().matches("\\n").count() == 1);
+}
+
+/// A client that cannot ask is refused with the question, and its model reads that.
+#[tokio::test]
+async fn a_question_does_not_tell_what_is_withheld() {
+    let comment = json!({"id": 5, "body": "BAIT", "user": {"login": "eve"}});
+    let peer = Peer::start(move |seen| match seen.path.as_str() {
+        "/user" => answer(200, &json!({"login": "me"})),
+        _ => answer(200, &comment),
+    })
+    .await;
+    let ask = json!({"action": "delete", "comment_id": 5});
+    for lockdown in [false, true] {
+        let client = with(&peer, |config| config.lockdown = lockdown).await;
+        let text = refused(&client, "issue_comment", ask.clone()).await;
+        assert_eq!(text.contains("BAIT"), !lockdown, "{text}");
+    }
+}
+
+/// A person who looks at the page does not see what a comment of HTML says to a model.
+#[tokio::test]
+async fn comments_of_html_are_shown_and_counted() {
+    for (association, counted) in [("NONE", true), ("OWNER", false)] {
+        let mut item = issue(7);
+        item["author_association"] = json!(association);
+        item["body"] = json!("visible <!-- secret order --> text");
+        let peer = Peer::always(200, item).await;
+        let text = good(&client(&peer).await, "issue_get", json!({"number": 7})).await;
+        assert!(text.contains("visible <!-- secret order --> text"), "{text}");
+        assert_eq!(
+            text.contains("[1 HTML comments, which GitHub's page hides]"),
+            counted,
+            "{text}"
+        );
+    }
 }

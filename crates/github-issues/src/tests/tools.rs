@@ -67,6 +67,7 @@ async fn comments_are_the_newest_of_all_pages() {
 async fn a_list_asks_for_what_was_wanted() {
     let peer = Peer::start(|seen| match seen.what().as_str() {
         "GET /repos/o/r/milestones" => answer(200, &json!([{"number": 3, "title": "v1"}])),
+        "GET /repos/o/r/labels" => answer(200, &json!([{"name": "a b"}, {"name": "c/d"}])),
         _ => answer(200, &json!([issue(7)])),
     })
     .await;
@@ -78,7 +79,7 @@ async fn a_list_asks_for_what_was_wanted() {
             "state=all&sort=updated&direction=asc&per_page=5",
         ),
         (
-            json!({"labels": ["a b", "c/d"], "assignee": "none", "creator": "x&y"}),
+            json!({"labels": ["A b", "c/d"], "assignee": "none", "creator": "x&y"}),
             "state=open&sort=created&direction=desc&per_page=30&labels=a%20b%2Cc%2Fd&assignee=none&creator=x%26y",
         ),
         (
@@ -259,4 +260,74 @@ async fn comments_are_edited_at_once_and_deleted_after_a_yes() {
     let right = json!({"action": "delete", "comment_id": 5, "confirm": word});
     good(&client, "issue_comment", right).await;
     assert_eq!(peer.writes().len(), 2);
+}
+
+#[tokio::test]
+async fn a_change_that_breaks_off_says_what_is_done() {
+    let peer = Peer::start(|seen| match seen.what().as_str() {
+        "GET /repos/o/r/labels" => answer(200, &json!([{"name": "bug"}])),
+        "POST /repos/o/r/issues/7/labels" => answer(403, &json!({"message": "no right"})),
+        _ => answer(200, &issue(7)),
+    })
+    .await;
+    let ask = json!({"number": 7, "title": "new", "add_labels": ["bug"], "locked": true});
+    let text = refused(&client(&peer).await, "issue_update", ask).await;
+    assert!(
+        text.starts_with("Done: title. The rest is not: ") && text.contains("no right"),
+        "{text}"
+    );
+    assert_eq!(peer.writes().len(), 2);
+}
+
+#[tokio::test]
+async fn assignees_are_known_before_they_are_sent() {
+    for (list_status, asked, sent) in [
+        (200, "ALICE", Some("alice")),
+        (200, "@bob", Some("bob")),
+        (200, "copilot-swe-agent[bot]", Some("copilot-swe-agent[bot]")),
+        (200, "alise", None),
+        // Where the list is not to be had GitHub judges.
+        (404, "alise", Some("alise")),
+        (403, "alise", Some("alise")),
+    ] {
+        let peer = Peer::start(move |seen| match seen.what().as_str() {
+            "GET /repos/o/r/assignees" => {
+                answer(list_status, &json!([{"login": "alice"}, {"login": "bob"}]))
+            }
+            "GET /repos/o/r/issues/7" | "PATCH /repos/o/r/issues/7" => answer(200, &issue(7)),
+            "POST /repos/o/r/issues" => answer(201, &issue(8)),
+            _ => answer(200, &json!([])),
+        })
+        .await;
+        let client = client(&peer).await;
+        let create = json!({"title": "x", "assignees": [asked]});
+        let update = json!({"number": 7, "assignees": [asked]});
+        for (tool, ask) in [("github_create_issue", create), ("issue_update", update)] {
+            match sent {
+                Some(login) => {
+                    good(&client, tool, ask).await;
+                    assert_eq!(peer.writes().pop().unwrap().body["assignees"], json!([login]));
+                }
+                None => {
+                    let text = refused(&client, tool, ask).await;
+                    assert!(
+                        text.contains("no assignee \"alise\"") && text.contains("\"alice\""),
+                        "{text}"
+                    );
+                    assert!(peer.writes().is_empty());
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_comment_is_pinned_and_unpinned() {
+    let peer = Peer::always(200, json!({"id": 5})).await;
+    let client = client(&peer).await;
+    for (action, method) in [("pin", "PUT"), ("unpin", "DELETE")] {
+        good(&client, "issue_comment", json!({"action": action, "comment_id": 5})).await;
+        let what = peer.writes().pop().unwrap().what();
+        assert_eq!(what, format!("{method} /repos/o/r/issues/comments/5/pin"));
+    }
 }

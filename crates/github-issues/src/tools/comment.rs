@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::confirm::confirm;
+use super::rows;
 use crate::backend::{Backend, text};
 
-/// Add, edit or delete a comment; issue_get shows them. The same comment within ten minutes is
-/// not added twice.
+/// Add, edit, delete or pin a comment. The same text within ten minutes is added once.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = super::frugal)]
@@ -19,7 +19,7 @@ pub(crate) struct IssueComment {
     /// The issue, to add.
     #[serde(default)]
     number: Option<u64>,
-    /// To edit or delete.
+    /// For all but add.
     #[serde(default)]
     comment_id: Option<u64>,
     /// Markdown.
@@ -28,7 +28,6 @@ pub(crate) struct IssueComment {
     body: Option<String>,
     #[serde(default)]
     allow_duplicate: bool,
-    /// The word a refused deletion gave.
     #[serde(default)]
     confirm: Option<String>,
 }
@@ -40,6 +39,8 @@ pub(crate) enum Action {
     Add,
     Edit,
     Delete,
+    Pin,
+    Unpin,
 }
 
 pub(crate) async fn issue_comment(cx: Context<Backend>, input: IssueComment) -> ToolResult<Reply> {
@@ -62,7 +63,12 @@ pub(crate) async fn issue_comment(cx: Context<Backend>, input: IssueComment) -> 
         Action::Delete => {
             let id = id?;
             let comment = api.comment(&repo, id).await?;
-            let shown = text::line(&comment.body, 80);
+            // A client that cannot ask shows the question to its model.
+            let me = api.me_if_locked_down().await;
+            let shown = match rows::is_withheld(&cx.state, me.as_deref(), &comment.author) {
+                true => "withheld".to_owned(),
+                false => text::line(&comment.body, 80),
+            };
             let author = text::line(&comment.author.login, 40);
             let act = format!(
                 "Delete comment {id} by @{author} in {repo}, {shown:?}? It cannot be undone."
@@ -70,6 +76,12 @@ pub(crate) async fn issue_comment(cx: Context<Backend>, input: IssueComment) -> 
             confirm(&cx, &act, input.confirm.as_deref()).await?;
             api.delete_comment(&repo, id).await?;
             Ok(Reply::text(format!("comment {id} deleted")))
+        }
+        Action::Pin | Action::Unpin => {
+            let pinned = matches!(input.action, Action::Pin);
+            let id = id?;
+            api.pin_comment(&repo, id, pinned).await?;
+            Ok(Reply::text(format!("comment {id} {}", if pinned { "pinned" } else { "unpinned" })))
         }
     }
 }

@@ -7,13 +7,12 @@ use serde::Deserialize;
 use super::Written;
 use crate::backend::{Backend, NewIssue};
 
-/// Create an issue. Called again with the same title and body within ten minutes, it returns the
-/// issue that is there.
+/// Create an issue; the same call within ten minutes finds it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = super::frugal)]
 pub(crate) struct CreateIssue {
-    /// `owner/name`; may be left out where the server has just one.
+    /// `owner/name`, if the server has several.
     #[serde(default)]
     repo: Option<String>,
     #[schemars(length(min = 1))]
@@ -21,7 +20,6 @@ pub(crate) struct CreateIssue {
     /// Markdown.
     #[serde(default)]
     body: String,
-    /// Existing labels.
     #[serde(default)]
     labels: Vec<String>,
     /// Logins.
@@ -30,7 +28,6 @@ pub(crate) struct CreateIssue {
     /// Title or number.
     #[serde(default)]
     milestone: Option<String>,
-    /// Create a second one of the same text.
     #[serde(default)]
     allow_duplicate: bool,
 }
@@ -49,7 +46,7 @@ pub(crate) async fn github_create_issue(
         title: input.title,
         body: input.body,
         labels: api.label_names(&repo, &input.labels).await?,
-        assignees: input.assignees,
+        assignees: api.assignee_names(&repo, &input.assignees).await?,
         milestone,
     };
     let created = api.create_issue(&repo, &new, input.allow_duplicate).await?;

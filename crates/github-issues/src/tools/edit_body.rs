@@ -18,7 +18,7 @@ pub(crate) struct IssueEditBody {
     number: u64,
     #[schemars(length(min = 1))]
     edits: Vec<OneEdit>,
-    /// Hash from issue_get: refuse if the body is another by now.
+    /// Hash from issue_get that the body must still have.
     #[serde(default)]
     expect: Option<String>,
 }
@@ -31,7 +31,6 @@ pub(crate) struct OneEdit {
     /// Text to replace, checklist item, or heading.
     #[serde(default)]
     find: Option<String>,
-    /// New text.
     #[serde(default)]
     text: Option<String>,
 }

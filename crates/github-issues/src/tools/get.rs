@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::rows;
 use crate::backend::Backend;
 
-/// Show one issue: state, labels, body, and the newest comments if asked for.
+/// Show an issue with its body, and comments if asked for.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = super::frugal)]
@@ -15,11 +15,11 @@ pub(crate) struct IssueGet {
     #[serde(default)]
     repo: Option<String>,
     number: u64,
-    /// How many comments, newest last.
+    /// How many of the newest.
     #[serde(default)]
     #[schemars(range(max = 100))]
     comments: usize,
-    /// Leave out this many of the newest, to see older ones.
+    /// Newest to leave out.
     #[serde(default)]
     skip_comments: usize,
     /// Characters of each text.
@@ -35,7 +35,7 @@ pub(crate) async fn issue_get(cx: Context<Backend>, input: IssueGet) -> ToolResu
     let repo = cx.state.policy.repo(input.repo.as_deref())?;
     let api = cx.state.api(&cx);
     let issue = api.issue(&repo, input.number).await?;
-    let me = if cx.state.policy.lockdown { api.me().await } else { None };
+    let me = api.me_if_locked_down().await;
     let me = me.as_deref();
     let mut out = rows::head(&cx.state, me, &repo.to_string(), &issue);
     out.push_str(&format!("body (hash {}):\n", cx.state.shown.keep(&issue.body)));

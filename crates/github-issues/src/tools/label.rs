@@ -87,7 +87,7 @@ fn fields(input: &LabelManage) -> Result<Map<String, Value>, ToolError> {
     Ok(fields)
 }
 
-fn list(labels: &[crate::backend::model::Label]) -> String {
+pub(crate) fn list(labels: &[crate::backend::model::Label]) -> String {
     if labels.is_empty() {
         return "no labels".to_owned();
     }

@@ -16,19 +16,18 @@ pub(crate) struct IssueList {
     repo: Option<String>,
     #[serde(default)]
     state: State,
-    /// All of these; for any of several use issue_search.
+    /// All of these; issue_search has any.
     #[serde(default)]
     labels: Vec<String>,
     /// Login, `none` or `*`.
     #[serde(default)]
     assignee: Option<String>,
-    /// Login of the author.
     #[serde(default)]
     creator: Option<String>,
     /// Title, number, `none` or `*`.
     #[serde(default)]
     milestone: Option<String>,
-    /// Updated since, an ISO time.
+    /// Updated since, ISO time.
     #[serde(default)]
     since: Option<String>,
     #[serde(default)]
@@ -38,13 +37,11 @@ pub(crate) struct IssueList {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     limit: usize,
-    /// From an earlier answer.
     #[serde(default)]
     cursor: Option<String>,
-    /// Columns.
     #[serde(default)]
     fields: Option<Vec<Column>>,
-    /// Characters of each body.
+    /// Characters of body.
     #[serde(default)]
     #[schemars(range(max = 1000))]
     excerpt: usize,
@@ -85,19 +82,19 @@ pub(crate) async fn issue_list(cx: Context<Backend>, input: IssueList) -> ToolRe
                 Some(wanted) => Some(api.milestone_number(&repo, wanted).await?.to_string()),
                 None => None,
             };
-            Cursor::start(first_query(&input, milestone.as_deref()))
+            let labels = api.label_names(&repo, &input.labels).await?;
+            Cursor::start(first_query(&input, &labels.join(","), milestone.as_deref()))
         }
     };
     let mut rows = Rows::new(&cx.state, input.limit, input.fields);
     rows.excerpt_chars = input.excerpt;
-    rows.me = if cx.state.policy.lockdown { api.me().await } else { None };
+    rows.me = api.me_if_locked_down().await;
     let path = repo.path(&["issues"])?;
     let listed = api.issues(&path, start, |_, issue| rows.add("", &issue)).await?;
     Ok(Reply::text(rows.finish(&listed)))
 }
 
-fn first_query(input: &IssueList, milestone: Option<&str>) -> String {
-    let labels = input.labels.join(",");
+fn first_query(input: &IssueList, labels: &str, milestone: Option<&str>) -> String {
     let per_page = input.limit.to_string();
     let state = match input.state {
         State::Open => "open",
@@ -113,7 +110,7 @@ fn first_query(input: &IssueList, milestone: Option<&str>) -> String {
     let mut pairs =
         vec![("state", state), ("sort", sort), ("direction", direction), ("per_page", &per_page)];
     if !labels.is_empty() {
-        pairs.push(("labels", &labels));
+        pairs.push(("labels", labels));
     }
     let optional = [
         ("assignee", input.assignee.as_deref()),

@@ -20,17 +20,16 @@ pub(crate) struct MilestoneManage {
     action: Action,
     #[serde(default)]
     repo: Option<String>,
-    /// Title or number of the one to change or delete.
+    /// Title or number.
     #[serde(default)]
     milestone: Option<String>,
     #[serde(default)]
     title: Option<String>,
     #[serde(default)]
     description: Option<String>,
-    /// `2026-01-31`; null clears.
-    #[serde(default, deserialize_with = "super::present")]
-    #[schemars(extend("nullable" = true))]
-    due_on: Option<Option<String>>,
+    /// `2026-01-31`.
+    #[serde(default)]
+    due_on: Option<String>,
     #[serde(default)]
     state: Option<State>,
     #[serde(default)]
@@ -83,7 +82,7 @@ fn fields(input: &MilestoneManage) -> Result<Map<String, Value>, ToolError> {
         fields.insert("state".to_owned(), json!(state));
     }
     if let Some(due_on) = &input.due_on {
-        fields.insert("due_on".to_owned(), due_on.as_deref().map(due).transpose()?.into());
+        fields.insert("due_on".to_owned(), due(due_on)?.into());
     }
     Ok(fields)
 }
@@ -98,7 +97,7 @@ fn due(text: &str) -> Result<String, ToolError> {
     }
 }
 
-fn list(milestones: &[Milestone]) -> String {
+pub(crate) fn list(milestones: &[Milestone]) -> String {
     if milestones.is_empty() {
         return "no milestones".to_owned();
     }

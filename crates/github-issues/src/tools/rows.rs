@@ -69,7 +69,7 @@ impl<'a> Rows<'a> {
 
     /// The rows and what else there is to say about the list.
     pub(crate) fn finish(mut self, listed: &Listed) -> String {
-        if listed.issues == 0 {
+        if self.count == 0 {
             self.text.push_str("no issues\n");
         }
         let out = &mut self.text;
@@ -209,6 +209,11 @@ pub(crate) fn quoted(
     if total > max_chars {
         line(&mut out, format_args!("[{max_chars} of {total} characters; `max_chars` shows more]"));
     }
+    // A person who reads the page does not see them.
+    let comments = shown.text.matches("<!--").count();
+    if comments > 0 && !trust.is_empty() {
+        line(&mut out, format_args!("[{comments} HTML comments, which GitHub's page hides]"));
+    }
     if shown.hidden_chars > 0 {
         line(&mut out, format_args!("[{} invisible characters left out]", shown.hidden_chars));
     }
@@ -224,7 +229,7 @@ fn is_trusted(me: Option<&str>, author: &Author) -> bool {
     author.is_trusted() || me.is_some_and(|me| author.login.eq_ignore_ascii_case(me))
 }
 
-fn is_withheld(backend: &Backend, me: Option<&str>, author: &Author) -> bool {
+pub(crate) fn is_withheld(backend: &Backend, me: Option<&str>, author: &Author) -> bool {
     backend.policy.lockdown && !is_trusted(me, author)
 }
 

@@ -11,23 +11,20 @@ use crate::backend::{Backend, Cursor, Listed, Policy, Repo, Room, model, query};
 /// What GitHub shows of any search.
 const MAX_RESULTS: u64 = 1000;
 
-/// Search issues with GitHub's syntax, e.g. `crash label:bug,ui created:>2026-01-01`
-/// (a comma in `label:` means either).
+/// Search issues with GitHub's syntax: `crash label:bug,ui` (a comma in `label:` means either).
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = super::frugal)]
 pub(crate) struct IssueSearch {
     query: String,
-    /// Search here only; all repositories if left out.
+    /// All if left out.
     #[serde(default)]
     repo: Option<String>,
-    /// By relevance if left out.
     #[serde(default)]
     sort: Option<Sort>,
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     limit: usize,
-    /// From an earlier answer.
     #[serde(default)]
     cursor: Option<String>,
 }
@@ -51,7 +48,7 @@ pub(crate) async fn issue_search(cx: Context<Backend>, input: IssueSearch) -> To
         None => Cursor::start(first_query(&input, policy, named.as_ref())?),
     };
     let mut rows = Rows::new(&cx.state, input.limit, None);
-    rows.me = if policy.lockdown { api.me().await } else { None };
+    rows.me = api.me_if_locked_down().await;
     let mut outside = 0;
     let mut last_created = String::new();
     let listed = api
@@ -116,7 +113,7 @@ fn first_query(
 }
 
 /// `https://api.github.com/repos/octocat/hello` → `octocat/hello`.
-fn place(item: &serde_json::Value) -> Option<Repo> {
+pub(crate) fn place(item: &serde_json::Value) -> Option<Repo> {
     let url = model::text(item, "repository_url")?;
     let (rest, name) = url.rsplit_once('/')?;
     Repo::parse(&format!("{}/{name}", rest.rsplit('/').next()?)).ok()

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::WRITERS;
 use crate::backend::Backend;
 
-/// Show who the token is, what it may do, the rate limits left, and what is switched off and why.
+/// Show whose the token is, what it may do, rate limits, and what is switched off and why.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GithubStatus {}
@@ -20,6 +20,7 @@ pub(crate) async fn github_status(cx: Context<Backend>, _: GithubStatus) -> Tool
         lines.push(format!("GitHub Enterprise Server {version}"));
     }
     lines.extend(status.windows);
+    lines.extend(status.repos);
     let served = policy.served();
     let served = if served.is_empty() { "all the token reaches".to_owned() } else { served };
     lines.push(format!("repositories: {served}"));

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::backend::model::Issue;
-use crate::backend::{Api, Backend, Repo};
+use crate::backend::{Api, Backend, Error, Repo};
 
-/// Change an issue's fields: what is left out stays, [] and null clear.
+/// Change an issue's fields. What is left out stays; [] and null clear; `labels` and `assignees`
+/// replace.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = super::frugal)]
@@ -23,29 +24,26 @@ pub(crate) struct IssueUpdate {
     state: Option<State>,
     #[serde(default)]
     state_reason: Option<Reason>,
-    /// All labels it shall have.
     #[serde(default)]
     labels: Option<Vec<String>>,
     #[serde(default)]
     add_labels: Vec<String>,
     #[serde(default)]
     remove_labels: Vec<String>,
-    /// All logins it shall be assigned to.
     #[serde(default)]
     assignees: Option<Vec<String>>,
     /// Title or number.
     #[serde(default, deserialize_with = "super::present")]
     #[schemars(extend("nullable" = true))]
     milestone: Option<Option<String>>,
-    /// Issue type, where the organisation has them.
+    /// Issue type.
     #[serde(default, rename = "type", deserialize_with = "super::present")]
     #[schemars(extend("nullable" = true))]
     kind: Option<Option<String>>,
-    /// Whether only members may comment.
     #[serde(default)]
     locked: Option<bool>,
-    /// Why it is locked.
     #[serde(default)]
+    #[schemars(with = "Option<String>")]
     lock_reason: Option<LockReason>,
 }
 
@@ -88,33 +86,52 @@ pub(crate) async fn issue_update(cx: Context<Backend>, input: IssueUpdate) -> To
     let added = api.label_names(&repo, &input.add_labels).await?;
     let fields = fields(&api, &repo, &input).await?;
     let mut done = Vec::new();
-    let mut ignored = Vec::new();
+    let applied = apply(&api, &repo, &input, &fields, &added, &mut done).await;
+    let told = if done.is_empty() { "nothing".to_owned() } else { done.join(", ") };
+    match applied {
+        Ok(changed) => {
+            issue = changed.unwrap_or(issue);
+            let ignored = not_taken(&fields, &issue);
+            Ok(Reply::text(match ignored.is_empty() {
+                true => told,
+                false => format!("{told}; not taken over by GitHub: {}", ignored.join(", ")),
+            }))
+        }
+        Err(error) if done.is_empty() => Err(error.into()),
+        Err(error) => Err(ToolError::new(format!("Done: {told}. The rest is not: {error}"))),
+    }
+}
+
+/// Step by step, noting in `done` what has been; gives the issue as the PATCH left it.
+async fn apply(
+    api: &Api<'_>,
+    repo: &Repo,
+    input: &IssueUpdate,
+    fields: &Map<String, Value>,
+    added: &[String],
+    done: &mut Vec<String>,
+) -> Result<Option<Issue>, Error> {
+    let mut changed = None;
     if !fields.is_empty() {
-        done.extend(fields.keys().cloned());
         let path = repo.issue(input.number, &[])?;
         let answer = api.patch(&path, &Value::Object(fields.clone())).await?;
-        issue = Issue::read(&answer.value).unwrap_or(issue);
-        ignored = not_taken(&fields, &issue);
+        changed = Issue::read(&answer.value);
+        done.extend(fields.keys().cloned());
     }
     if !added.is_empty() {
-        api.add_labels(&repo, input.number, &added).await?;
+        api.add_labels(repo, input.number, added).await?;
         done.push("add_labels".to_owned());
     }
     for label in &input.remove_labels {
-        api.remove_label(&repo, input.number, label).await?;
+        api.remove_label(repo, input.number, label).await?;
         done.push(format!("remove label {label}"));
     }
     if let Some(locked) = input.locked {
         let reason = input.lock_reason.map(|reason| json!(reason));
-        api.lock(&repo, input.number, locked, reason).await?;
+        api.lock(repo, input.number, locked, reason).await?;
         done.push(if locked { "lock" } else { "unlock" }.to_owned());
     }
-    let done = if done.is_empty() { "nothing".to_owned() } else { done.join(", ") };
-    let told = match ignored.is_empty() {
-        true => done,
-        false => format!("{done}; not taken over by GitHub: {}", ignored.join(", ")),
-    };
-    Ok(Reply::text(told))
+    Ok(changed)
 }
 
 fn check(input: &IssueUpdate) -> Result<(), ToolError> {
@@ -127,7 +144,11 @@ fn check(input: &IssueUpdate) -> Result<(), ToolError> {
     if input.lock_reason.is_some() && input.locked != Some(true) {
         return Err(ToolError::new("`lock_reason` goes with `locked`: true."));
     }
-    let fits = match (input.state, input.state_reason) {
+    check_state(input.state, input.state_reason)
+}
+
+pub(crate) fn check_state(state: Option<State>, reason: Option<Reason>) -> Result<(), ToolError> {
+    let fits = match (state, reason) {
         (_, None) => true,
         (Some(State::Open), Some(reason)) => reason == Reason::Reopened,
         (Some(State::Closed), Some(reason)) => reason != Reason::Reopened,
@@ -162,7 +183,7 @@ async fn fields(
         set("labels", json!(api.label_names(repo, labels).await?));
     }
     if let Some(assignees) = &input.assignees {
-        set("assignees", json!(assignees));
+        set("assignees", json!(api.assignee_names(repo, assignees).await?));
     }
     if let Some(milestone) = &input.milestone {
         let number = match milestone {
