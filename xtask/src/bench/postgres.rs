@@ -168,10 +168,11 @@ fn paged(peer: &mut Peer) -> Result<usize> {
     let mut answer = call(peer, "query", &json!({"sql": ALL, "max_rows": ROWS}))?;
     let mut rows = 0;
     loop {
-        let page = &answer["result"]["content"][0]["text"];
-        let page: Value = serde_json::from_str(page.as_str().context("no text")?)?;
-        rows += page["row_count"].as_u64().context("no row_count")? as usize;
-        let Some(cursor) = page["next_cursor"].as_str() else { return Ok(rows) };
+        let page: Value = serde_json::from_str(text(&answer)?)?;
+        let count = page.get("row_count").and_then(Value::as_u64).context("no row_count")?;
+        rows += usize::try_from(count)?;
+        let cursor = page.get("next_cursor").and_then(Value::as_str);
+        let Some(cursor) = cursor else { return Ok(rows) };
         answer = call(peer, "fetch_rows", &json!({"cursor": cursor, "max_rows": ROWS}))?;
     }
 }
@@ -179,8 +180,12 @@ fn paged(peer: &mut Peer) -> Result<usize> {
 /// The reference server knows no other way.
 fn at_once(peer: &mut Peer) -> Result<usize> {
     let answer = call(peer, "query", &json!({"sql": ALL}))?;
-    let text = answer["result"]["content"][0]["text"].as_str().context("no text")?.to_owned();
-    Ok(text.matches("\"id\":").count())
+    Ok(text(&answer)?.matches("\"id\":").count())
+}
+
+fn text(answer: &Value) -> Result<&str> {
+    let text = answer.pointer("/result/content/0/text");
+    text.and_then(Value::as_str).with_context(|| format!("no text in {answer}"))
 }
 
 fn call(peer: &mut Peer, tool: &str, arguments: &Value) -> Result<Value> {

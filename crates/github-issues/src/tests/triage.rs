@@ -83,7 +83,7 @@ async fn willing(peer: &Peer) -> Client {
 
 fn id(text: &str, before: &str) -> String {
     let rest = text.split_once(before).unwrap_or_else(|| panic!("{before}: {text}")).1;
-    rest.trim_start().split_whitespace().next().unwrap().to_owned()
+    rest.split_whitespace().next().unwrap().to_owned()
 }
 
 #[tokio::test]

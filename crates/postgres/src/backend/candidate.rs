@@ -135,6 +135,7 @@ fn has_two(plans: &Value) -> bool {
 /// The parts of `((a) AND (b))`.
 fn conjuncts(condition: &str) -> Vec<&str> {
     let inner = unwrapped(condition);
+    let is_and = |at: usize| inner.get(at..).is_some_and(|rest| rest.starts_with(" AND "));
     let mut parts = Vec::new();
     let (mut depth, mut start, mut quoted) = (0_i32, 0, false);
     for (at, letter) in inner.char_indices() {
@@ -142,11 +143,9 @@ fn conjuncts(condition: &str) -> Vec<&str> {
             '\'' | '"' => quoted = !quoted,
             '(' if !quoted => depth += 1,
             ')' if !quoted => depth -= 1,
-            ' ' if depth == 0 && !quoted => {
-                if inner.get(at..).is_some_and(|rest| rest.starts_with(" AND ")) {
-                    parts.extend(inner.get(start..at));
-                    start = at + 5;
-                }
+            ' ' if depth == 0 && !quoted && is_and(at) => {
+                parts.extend(inner.get(start..at));
+                start = at + 5;
             }
             _ => {}
         }
