@@ -147,7 +147,7 @@ async fn a_job_is_its_owners_alone() {
         match owner {
             // Whoever could list them would not have to know their names.
             Owner::Bearer => assert_eq!(listed, Vec::<String>::new()),
-            _ => assert_eq!(listed, [id.clone()]),
+            _ => assert_eq!(listed, std::slice::from_ref(id)),
         }
     }
     let bearer = jobs.last().unwrap();
