@@ -130,6 +130,8 @@ pub(crate) struct Backend {
     max_timeout: Duration,
     max_output_bytes: u64,
     limits: Limits,
+    /// Asking for it takes a while.
+    processors: u64,
 }
 
 /// Plays another part than the server's, if that is what this process was started for.
@@ -185,6 +187,7 @@ impl Backend {
             default_timeout: settings.default_timeout.min(settings.max_timeout),
             max_timeout: settings.max_timeout,
             max_output_bytes: settings.max_output_bytes,
+            processors: std::thread::available_parallelism().map_or(1, |it| it.get() as u64),
             limits: Limits {
                 grace_ms: u64::try_from(settings.grace.as_millis()).unwrap_or(u64::MAX),
                 cpu_secs: 0,
@@ -275,8 +278,7 @@ impl Backend {
         let stages =
             stages.map(|decision| self.decider.stage(decision, env, scratch, confine, tty));
         // A program cannot use more than all processors for all of its time.
-        let processors = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
-        let cpu_secs = timeout.as_secs().saturating_add(2).saturating_mul(processors);
+        let cpu_secs = timeout.as_secs().saturating_add(2).saturating_mul(self.processors);
         Task {
             stages: stages.collect(),
             cwd: cwd.to_owned(),
