@@ -18,7 +18,7 @@ pub(crate) struct IssueEditBody {
     number: u64,
     #[schemars(length(min = 1))]
     edits: Vec<OneEdit>,
-    /// Hash from issue_get that the body must still have.
+    /// Hash from issue_get.
     #[serde(default)]
     expect: Option<String>,
 }

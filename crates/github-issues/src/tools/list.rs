@@ -27,7 +27,7 @@ pub(crate) struct IssueList {
     /// Title, number, `none` or `*`.
     #[serde(default)]
     milestone: Option<String>,
-    /// Updated since, ISO time.
+    /// ISO time.
     #[serde(default)]
     since: Option<String>,
     #[serde(default)]

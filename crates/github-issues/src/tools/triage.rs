@@ -39,7 +39,6 @@ pub(crate) struct IssueTriage {
     milestone: Option<Option<String>>,
     #[serde(default)]
     state: Option<State>,
-    /// As in issue_update.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     state_reason: Option<Reason>,
