@@ -3,8 +3,8 @@
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
 //! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace,
 //! `policies` holds each common flag to what it promises, `http` attacks a server over HTTP,
-//! `survivors` holds the command server to its promise that nothing is left, `postgres` the database
-//! server to its promise that no query is, `handoff` two servers to what they say of each other.
+//! `survivors` holds the command server to its promise that nothing is left, `postgres` two files to
+//! each other.
 
 #[cfg(test)]
 mod engine;
@@ -34,5 +34,3 @@ mod replicas;
 mod survivors;
 #[cfg(test)]
 mod postgres;
-#[cfg(test)]
-mod handoff;

@@ -3,7 +3,7 @@
 //! per call is the figure to trust first, because a neighbour cannot take it away.
 //!
 //! Reading order: this file, `subject.rs` (what is measured), `stdio.rs` (how), `metric.rs` (the
-//! targets), `report.rs`. `size.rs`, `csv.rs`, `filesystem.rs` and `postgres.rs` are further sections of the report.
+//! targets), `report.rs`. `size.rs`, `csv.rs` and `filesystem.rs` are further sections of the report.
 
 mod subject;
 mod stdio;
@@ -19,7 +19,6 @@ mod csv;
 mod http;
 mod filesystem;
 mod csv_file;
-mod postgres;
 
 use std::path::PathBuf;
 
@@ -32,7 +31,7 @@ use subject::Subject;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Subjects and sections to measure: calculator, echo, rmcp, floor-blocking, floor-inline,
-    /// size, csv, filesystem, postgres; all when none is named
+    /// size, csv, filesystem; all when none is named
     names: Vec<String>,
     /// Rounds over all subjects; the median is reported
     #[arg(long, default_value_t = 5)]
@@ -68,9 +67,6 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if args.wants("filesystem") {
         filesystem::measure(workspace, args.quick, &mut report);
     }
-    if args.wants("postgres") {
-        postgres::measure(workspace, args.quick, &mut report);
-    }
     if args.wants("http") {
         http::measure(workspace, args.quick, &mut report);
     }
@@ -96,11 +92,8 @@ fn run_optimised(workspace: &Workspace) -> Result<()> {
 }
 
 fn check_names(args: &Args) -> Result<()> {
-    let known: Vec<_> = subject::NAMES
-        .iter()
-        .chain(&["size", "csv", "http", "filesystem", "postgres"])
-        .copied()
-        .collect();
+    let known: Vec<_> =
+        subject::NAMES.iter().chain(&["size", "csv", "http", "filesystem"]).copied().collect();
     match args.names.iter().find(|name| !known.contains(&name.as_str())) {
         Some(name) => {
             bail!("nothing to measure is called `{name}`; there are: {}", known.join(", "))

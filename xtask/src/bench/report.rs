@@ -13,7 +13,7 @@ use super::{procfs, subject::MODERN};
 const SDK: &str = "rmcp";
 const FLOOR: &str = "floor-inline";
 /// The targets bind our servers; the peers are measured to compare.
-const BOUND: &[&str] = &["calculator", "echo", "csv", "postgres"];
+const BOUND: &[&str] = &["calculator", "echo", "csv"];
 
 type Key = (&'static str, &'static str);
 
