@@ -142,11 +142,12 @@ fn conjuncts(condition: &str) -> Vec<&str> {
             '\'' | '"' => quoted = !quoted,
             '(' if !quoted => depth += 1,
             ')' if !quoted => depth -= 1,
-            ' ' if depth == 0 && !quoted => {
-                if inner.get(at..).is_some_and(|rest| rest.starts_with(" AND ")) {
-                    parts.extend(inner.get(start..at));
-                    start = at + 5;
-                }
+            ' ' if depth == 0
+                && !quoted
+                && inner.get(at..).is_some_and(|rest| rest.starts_with(" AND ")) =>
+            {
+                parts.extend(inner.get(start..at));
+                start = at + 5;
             }
             _ => {}
         }
