@@ -24,12 +24,9 @@ fn main() -> ExitCode {
 /// The table of contents. The tests talk to exactly this value.
 fn server(config: Config) -> anyhow::Result<Server<Backend>> {
     config.print_and_end()?;
-    let backend = Backend::new(
-        &config.urls,
-        config.password()?.as_deref(),
-        config.limits(),
-        config.budget(),
-    )?;
+    let password = config.password()?;
+    let (limits, budget) = (config.limits(), config.budget());
+    let backend = Backend::new(&config.urls, password.as_deref(), limits, budget)?;
     let watcher = backend.watcher(config.poll());
     let server = Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
         .title("PostgreSQL")

@@ -9,7 +9,7 @@ use super::{Breaches, sources};
 use crate::workspace::{Server, Workspace};
 
 const REQUIRED: &[&str] = &["main.rs", "config.rs", "tools.rs", "backend.rs", "tests.rs"];
-const OPTIONAL: &[&str] = &["resources.rs", "prompts.rs", "tools", "backend", "tests"];
+const OPTIONAL: &[&str] = &["resources.rs", "prompts.rs", "tools", "resources", "backend", "tests"];
 const MAX_MAIN_LINES: usize = 60;
 
 pub(crate) fn check(workspace: &Workspace, breaches: &mut Breaches) -> Result<()> {

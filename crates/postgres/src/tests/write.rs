@@ -198,13 +198,27 @@ async fn files_are_loaded_from_one_folder_and_proved() {
         let text = refusal(&client, "execute", change).await;
         assert!(text.contains("Nothing was written: `verify` gave [\"2\",\"4.50\""), "{text}");
     }
+    let outside = folder.path().join("outside.csv").display().to_string();
+    for (statement, says) in refused_copies(&outside) {
+        let change = json!({"statements": [create, statement]});
+        let text = refusal(&client, "execute", change).await;
+        assert!(text.contains(says) && !text.contains("secret"), "{statement}: {text}");
+    }
+    let without = unasked(&database).await;
+    let text = refusal(&without, "execute", json!({"statements": [create, copy]})).await;
+    assert!(text.contains("--load-dir"), "{text}");
+    let tables = "SELECT count(*)::text FROM pg_class WHERE relname = 't'";
+    assert_eq!(value(&mut database.admin().await, tables).await.as_deref(), Some("0"));
+}
+
+/// What `\\copy` is not for, and a word of the refusal.
+fn refused_copies(outside: &str) -> Vec<(String, &'static str)> {
     let from = |file: &str| {
         format!("\\copy t FROM '{file}' WITH (FORMAT csv, DELIMITER ',', HEADER false)")
     };
-    let outside = folder.path().join("outside.csv").display().to_string();
-    for (statement, says) in [
+    vec![
         (from("../outside.csv"), "There is no file"),
-        (from(&outside), "There is no file"),
+        (from(outside), "There is no file"),
         (from("link.csv"), "There is no file"),
         (from("none.csv"), "There is no file"),
         (from("."), "There is no file"),
@@ -218,14 +232,5 @@ async fn files_are_loaded_from_one_folder_and_proved() {
         ),
         (format!("{}; DROP TABLE customer", from("x")), "Write it as"),
         ("COPY t FROM 'link.csv'".to_owned(), "cannot begin with `copy`"),
-    ] {
-        let change = json!({"statements": [create, statement]});
-        let text = refusal(&client, "execute", change).await;
-        assert!(text.contains(says) && !text.contains("secret"), "{statement}: {text}");
-    }
-    let without = unasked(&database).await;
-    let text = refusal(&without, "execute", json!({"statements": [create, copy]})).await;
-    assert!(text.contains("--load-dir"), "{text}");
-    let tables = "SELECT count(*)::text FROM pg_class WHERE relname = 't'";
-    assert_eq!(value(&mut database.admin().await, tables).await.as_deref(), Some("0"));
+    ]
 }
