@@ -196,7 +196,8 @@ impl Defect {
                 }
             }
             "wordless-pages"
-                if answers("tools/call") && message["result"]["structuredContent"]["sum"] == 3.75 =>
+                if answers("tools/call")
+                    && message["result"]["structuredContent"]["sum"] == 3.75 =>
             {
                 message["result"]["content"] = json!([]);
             }

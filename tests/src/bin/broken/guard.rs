@@ -18,6 +18,8 @@ impl Guard {
     pub(crate) fn of(arguments: &[String]) -> Option<Guard> {
         match arguments {
             [] => Some(Guard::default()),
+            // Its states are bound to no key.
+            [flag, _] if flag == "--state-key-file" => Some(Guard::default()),
             [flag, file] if flag == "--auth-token-file" => {
                 let token = std::fs::read_to_string(file).ok()?.trim().to_owned();
                 Some(Guard { token: Some(token), has_issuer: false })
