@@ -5,6 +5,9 @@
 //!
 //! A requirement about every message appears twice where it can also be provoked: once as the
 //! check that provokes it, once as the row of what was watched throughout.
+//!
+//! What needs another server than the one under test, such as one that demands a token, starts
+//! that itself, and is skipped where the server is not ours to start.
 
 mod base;
 mod lifecycle_legacy;
