@@ -6,13 +6,19 @@
 
 use crate::check::Ctx;
 use crate::client::Client;
-use crate::profile::{Profile, PromptCall, RefusedCall, ToolCall};
-use crate::revision;
+use crate::profile::{Profile, PromptCall, RefusedCall, TaskCalls, ToolCall};
+use crate::revision::{self, Revision};
 use crate::run::Target;
 use serde_json::{Map, Value, json};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Tools, resources and prompts tried before giving up on one that works.
 const TRIES: usize = 8;
+
+/// A task that takes longer is no brief one.
+const TASK_PATIENCE: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(100);
 
 /// What can be called on `target`. Empty fields are things it does not have, or does not let be
 /// found out safely.
@@ -25,6 +31,7 @@ pub fn profile(target: &Target, allow_calls: bool) -> Profile {
         profile.refused_calls = refused_calls(&call, &required);
         profile.quick_call = Some(call);
     }
+    profile.tasks = tasks(target, allow_calls);
     profile.readable = readable(&mut client);
     profile.missing = profile.readable.as_deref().and_then(missing_beside);
     profile.prompt = prompt(&mut client);
@@ -33,11 +40,13 @@ pub fn profile(target: &Target, allow_calls: bool) -> Profile {
 
 /// A connection in the newest revision the server serves.
 fn connect(target: &Target) -> Option<Client> {
-    revision::ALL.iter().rev().find_map(|&revision| {
-        let ctx = Ctx::new(target, revision, None);
-        let mut client = ctx.unopened().ok()?;
-        client.open().is_ok().then_some(client)
-    })
+    revision::ALL.iter().rev().find_map(|&revision| connect_in(target, revision))
+}
+
+fn connect_in(target: &Target, revision: Revision) -> Option<Client> {
+    let ctx = Ctx::new(target, revision, None);
+    let mut client = ctx.unopened().ok()?;
+    client.open().is_ok().then_some(client)
 }
 
 fn list(client: &mut Client, method: &str, member: &str) -> Vec<Value> {
@@ -51,23 +60,64 @@ fn list(client: &mut Client, method: &str, member: &str) -> Vec<Value> {
 /// A call that works, and the names of the arguments it cannot do without.
 fn quick_call(client: &mut Client, allow_calls: bool) -> Option<(ToolCall, Vec<String>)> {
     let tools = list(client, "tools/list", "tools");
-    let only_reads = |tool: &Value| tool["annotations"]["readOnlyHint"] == true;
     let mut tools: Vec<_> = tools.iter().filter(|tool| allow_calls || only_reads(tool)).collect();
     // Even if all may be called: first what does no harm and leaves little to guess.
     tools.sort_by_key(|tool| (!only_reads(tool), strings(&tool["inputSchema"]["required"]).len()));
     tools.into_iter().take(TRIES).find_map(|tool| {
-        let schema = &tool["inputSchema"];
-        let required: Vec<String> = strings(&schema["required"]);
-        let arguments = required
-            .iter()
-            .map(|name| Some((name.clone(), example(&schema["properties"][name])?)))
-            .collect::<Option<Map<String, Value>>>()?;
-        let name = tool["name"].as_str()?.to_owned();
-        let call = ToolCall { name, arguments: Value::Object(arguments), structured: None };
+        let (call, required) = guess(tool)?;
         let result = client.result("tools/call", call.params()).ok()?;
         let works = result["content"].is_array() && result["isError"] != true;
         works.then_some((call, required))
     })
+}
+
+fn only_reads(tool: &Value) -> bool {
+    tool["annotations"]["readOnlyHint"] == true
+}
+
+/// A call with made-up arguments, and the names of those it cannot do without.
+fn guess(tool: &Value) -> Option<(ToolCall, Vec<String>)> {
+    let schema = &tool["inputSchema"];
+    let required: Vec<String> = strings(&schema["required"]);
+    let arguments = required
+        .iter()
+        .map(|name| Some((name.clone(), example(&schema["properties"][name])?)))
+        .collect::<Option<Map<String, Value>>>()?;
+    let name = tool["name"].as_str()?.to_owned();
+    Some((ToolCall { name, arguments: Value::Object(arguments), structured: None }, required))
+}
+
+/// A call that works as a task of 2025-11-25, the one revision whose tools say that they can.
+fn tasks(target: &Target, allow_calls: bool) -> Option<TaskCalls> {
+    let mut client = connect_in(target, Revision::V2025_11_25)?;
+    client.watch.capabilities()?["tasks"]["requests"]["tools"].get("call")?;
+    let tools = list(&mut client, "tools/list", "tools");
+    let tools = tools.iter().filter(|tool| allow_calls || only_reads(tool));
+    tools.take(TRIES).find_map(|tool| {
+        let support = tool["execution"]["taskSupport"].as_str()?;
+        let (call, _) = guess(tool).filter(|_| ["optional", "required"].contains(&support))?;
+        let mut params = call.params();
+        params["task"] = json!({});
+        let created = client.result("tools/call", params).ok()?;
+        let about = json!({"taskId": created["task"]["taskId"].as_str()?});
+        completes_soon(&mut client, &about).then_some(())?;
+        let required = (support == "required").then(|| call.clone());
+        Some(TaskCalls { brief: Some(call), required, ..TaskCalls::default() })
+    })
+}
+
+fn completes_soon(client: &mut Client, about: &Value) -> bool {
+    let deadline = Instant::now() + TASK_PATIENCE;
+    while Instant::now() < deadline {
+        match client.result("tasks/get", about.clone()) {
+            Ok(now) if now["status"] == "completed" => return true,
+            Ok(now) if now["status"] == "working" => thread::sleep(POLL),
+            _ => return false,
+        }
+    }
+    // Nobody wants its result any more.
+    let _ = client.call("tasks/cancel", about.clone());
+    false
 }
 
 /// The call without one of the arguments it needs.

@@ -48,8 +48,14 @@ pub struct Profile {
     pub asks_by_url: Option<Ask>,
     /// A call that asks several questions at once (2026-07-28).
     pub asks_together: Option<Asks>,
+    /// Calls that go on as tasks.
+    pub tasks: Option<TaskCalls>,
     /// The flag that takes a file of keys for `requestState`, so that another process can go on.
     pub state_key_flag: Option<String>,
+    /// The flags of which the last takes a file with the token that then opens the server.
+    pub token_flags: Option<Vec<String>>,
+    /// What starts a server whose tokens an authorization server issues.
+    pub oauth_args: Option<Vec<String>>,
     /// The parameters of a `completion/complete` that finds something.
     pub completion: Option<Value>,
 }
@@ -64,6 +70,28 @@ pub struct ToolCall {
     /// The structured result, where it is known beforehand.
     #[serde(default)]
     pub structured: Option<Value>,
+}
+
+/// Calls that go on as tasks, as far as the server has such.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TaskCalls {
+    /// A call that succeeds after a moment of waiting.
+    pub brief: Option<ToolCall>,
+    /// A call that runs for minutes unless it is cancelled.
+    pub endless: Option<ToolCall>,
+    /// A call whose tool reports a failure after a moment of waiting.
+    pub failing: Option<ToolCall>,
+    /// A call whose request itself fails after a moment of waiting.
+    pub breaking: Option<ToolCall>,
+    /// A call that cannot be made without a task.
+    pub required: Option<ToolCall>,
+    /// A call that asks once it is a task, in 2026-07-28 too.
+    pub asks: Option<Ask>,
+    /// A call that asks twice once it is a task; one answer suits both questions.
+    pub asks_twice: Option<Ask>,
+    /// A call that asks, and then goes on as a task.
+    pub asks_first: Option<Ask>,
 }
 
 /// A call that asks the client one question.

@@ -17,6 +17,10 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
 
+/// What lets into a server of this workspace only who brings the token of a file, and lets it log
+/// as much as it can.
+const TOKEN_FLAGS: [&str; 3] = ["--log", "trace", "--auth-token-file"];
+
 /// A server under test.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -33,7 +37,11 @@ impl Target {
     pub fn in_workspace(folder: &str, program: &Path, transport: Transport) -> Result<Target> {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = tests.parent().unwrap_or(tests).display().to_string();
-        let profile = Profile::load(&tests.join("profiles").join(format!("{folder}.json")))?;
+        let path = tests.join("profiles").join(format!("{folder}.json"));
+        let mut profile = Profile::load(&path)?;
+        // These all our servers have in common.
+        let token_flags = TOKEN_FLAGS.map(str::to_owned).to_vec();
+        profile.token_flags.get_or_insert(token_flags);
         let mut command = vec![program.display().to_string()];
         for argument in &profile.args {
             command.push(if argument == postgres::PLACEHOLDER {

@@ -69,7 +69,9 @@ impl Schemas {
         let result = &message["result"];
         let definition = match definition_of(method) {
             _ if result["resultType"] == "input_required" => "InputRequiredResult".to_owned(),
-            _ if result["task"].is_object() => "CreateTaskResult".to_owned(),
+            _ if result["task"].is_object() || result["resultType"] == "task" => {
+                "CreateTaskResult".to_owned()
+            }
             Some("Ping" | "SetLevel" | "Subscribe" | "Unsubscribe") => "EmptyResult".to_owned(),
             Some(stem) => format!("{stem}Result"),
             None => return Ok(()),
@@ -159,6 +161,11 @@ fn definition_of(method: &str) -> Option<&'static str> {
         "prompts/get" => "GetPrompt",
         "completion/complete" => "Complete",
         "logging/setLevel" => "SetLevel",
+        "tasks/get" => "GetTask",
+        "tasks/result" => "GetTaskPayload",
+        "tasks/list" => "ListTasks",
+        "tasks/cancel" => "CancelTask",
+        "notifications/tasks/status" => "TaskStatus",
         "subscriptions/listen" => "SubscriptionsListen",
         "sampling/createMessage" => "CreateMessage",
         "elicitation/create" => "Elicit",

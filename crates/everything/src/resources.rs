@@ -1,4 +1,4 @@
-//! Resources: a text, bytes, a template, one that changes.
+//! Resources: a text, bytes, a template, one that changes, a page for hosts to show.
 
 use mcp::{
     CacheHint, Completing, Context, Error, ResourceContents, ResourceOptions, ResourceResult,
@@ -11,6 +11,9 @@ use serde_json::json;
 use crate::backend::{Backend, PNG};
 
 pub(crate) const WATCHED: &str = "test://watched-resource";
+const PAGE: &str = "ui://everything/hello";
+/// What MCP Apps have pages be.
+const PAGE_TYPE: &str = "text/html;profile=mcp-app";
 const TEMPLATE: &str = "test://template/{id}/data";
 
 pub(crate) fn add(server: Server<Backend>) -> Server<Backend> {
@@ -39,6 +42,14 @@ pub(crate) fn add(server: Server<Backend>) -> Server<Backend> {
                 .mime_type("text/plain"),
             watched,
         )
+        .resource(
+            PAGE,
+            ResourceOptions::new("hello-page")
+                .description("A page for hosts that show some (MCP Apps).")
+                .mime_type(PAGE_TYPE)
+                .cache(cache),
+            page,
+        )
         .resource_template(
             TEMPLATE,
             ResourceOptions::new("template").mime_type("application/json"),
@@ -59,6 +70,12 @@ async fn static_binary(cx: Context<Backend>) -> ResourceResult<ResourceContents>
 async fn watched(cx: Context<Backend>) -> ResourceResult<ResourceContents> {
     let text = format!("Touched {} times.", cx.state.touches());
     Ok(ResourceContents::text(cx.subject(), "text/plain", text))
+}
+
+async fn page(cx: Context<Backend>) -> ResourceResult<ResourceContents> {
+    let html = "<!DOCTYPE html>\n<html lang=\"en\"><head><title>Hello</title></head>\
+                <body><p>Hello from a page.</p></body></html>";
+    Ok(ResourceContents::text(cx.subject(), PAGE_TYPE, html))
 }
 
 /// Data made for an id.

@@ -14,13 +14,26 @@ pub(super) struct Raw {
     pub(super) url: String,
     pub(super) session: Option<String>,
     version: Option<&'static str>,
+    /// What goes with every request besides.
+    beside: Vec<(String, String)>,
 }
 
 impl Raw {
     /// A session, or in the newest revision a client that needs none.
     pub(super) fn open(ctx: &Ctx<'_>) -> Result<Raw, Outcome> {
-        let url = ctx.site()?.server.url().to_owned();
-        let mut raw = Raw { url, session: None, version: None };
+        let site = ctx.site()?;
+        Raw::open_at(ctx, site.server.url(), &[])
+    }
+
+    /// The same at another server, with more headers.
+    pub(super) fn open_at(
+        ctx: &Ctx<'_>,
+        url: &str,
+        beside: &[(&str, &str)],
+    ) -> Result<Raw, Outcome> {
+        let beside = beside.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let (url, beside) = (url.to_owned(), beside.collect());
+        let mut raw = Raw { url, session: None, version: None, beside };
         if ctx.revision.is_modern() {
             return Ok(raw);
         }
@@ -72,7 +85,7 @@ impl Raw {
         for (name, value) in routing::headers(ctx.revision, &session, &none, message) {
             ask = ask.with(&name, &value);
         }
-        ask
+        self.beside.iter().fold(ask, |ask, (name, value)| ask.with(name, value))
     }
 }
 

@@ -5,6 +5,9 @@
 //!
 //! A requirement about every message appears twice where it can also be provoked: once as the
 //! check that provokes it, once as the row of what was watched throughout.
+//!
+//! What needs another server than the one under test, such as one that demands a token, starts
+//! that itself, and is skipped where the server is not ours to start.
 
 mod base;
 mod lifecycle_legacy;
@@ -12,13 +15,18 @@ mod lifecycle_modern;
 mod stdio;
 mod subscriptions;
 mod tools;
+mod dialects;
 mod resources;
+mod apps;
 mod misc;
 mod asks;
 mod questions;
 mod replays;
 mod rounds;
 mod notices;
+mod tasks;
+mod tasks_legacy;
+mod tasks_modern;
 mod flow;
 mod http;
 mod http_raw;
@@ -27,6 +35,8 @@ mod http_streams;
 mod http_pair;
 mod http_modern;
 mod http_headers;
+mod auth;
+mod secret;
 
 use crate::case;
 use crate::check::{Check, Ctx, Level, Outcome, Run, Verdict, fail, skip};
@@ -48,19 +58,24 @@ pub(crate) fn all() -> Result<impl Iterator<Item = Check>> {
         stdio::CHECKS,
         subscriptions::CHECKS,
         tools::CHECKS,
+        dialects::CHECKS,
         resources::CHECKS,
+        apps::CHECKS,
         misc::CHECKS,
         asks::CHECKS,
         questions::CHECKS,
         replays::CHECKS,
         rounds::CHECKS,
         notices::CHECKS,
+        tasks_legacy::CHECKS,
+        tasks_modern::CHECKS,
         http::CHECKS,
         http_sessions::CHECKS,
         http_streams::CHECKS,
         http_pair::CHECKS,
         http_modern::CHECKS,
         http_headers::CHECKS,
+        auth::CHECKS,
     ];
     let active = sections.into_iter().flatten().copied();
     Ok(active.chain(case::checks()?).chain(flow::CHECKS.iter().copied()))

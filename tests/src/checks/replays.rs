@@ -3,13 +3,12 @@
 
 use crate::check::{Check, Ctx, Outcome, Verdict, ensure, fail, skip};
 use crate::checks::asks::{askable, flat};
+use crate::checks::secret::SecretFile;
 use crate::checks::{must, should};
 use crate::client::Client;
 use crate::profile::Ask;
 use crate::revision::{CLIENT_CAPABILITIES, MODERN};
 use serde_json::{Value, json};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The key the one question of a call goes under is the server's choice.
 pub(super) type Key = String;
@@ -250,8 +249,8 @@ fn another_goes_on(ctx: &mut Ctx<'_>) -> Verdict {
     let Some(flag) = ctx.profile()?.state_key_flag.clone() else {
         return Err(skip("the profile has no `state_key_flag`"));
     };
-    let keys = KeyFile::write()?;
-    let arguments = [flag, keys.0.display().to_string()];
+    let keys = SecretFile::write(KEYS)?;
+    let arguments = [flag, keys.path()];
     for ask in askable(ctx)? {
         let (result, key) = asked(&mut ctx.replica(&arguments)?, &ask)?;
         let params = retry(&ask, &result, json!({ key: ask.answer }));
@@ -259,25 +258,4 @@ fn another_goes_on(ctx: &mut Ctx<'_>) -> Verdict {
         ensure(is_completed(&answer, &ask), || format!("another process answered {answer}"))?;
     }
     Ok(())
-}
-
-/// A file of keys for as long as a check runs.
-struct KeyFile(PathBuf);
-
-impl KeyFile {
-    fn write() -> Result<KeyFile, Outcome> {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("conformance-keys-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, KEYS).map_err(|error| skip(format!("no key file: {error}")))?;
-        Ok(KeyFile(path))
-    }
-}
-
-impl Drop for KeyFile {
-    fn drop(&mut self) {
-        // Nothing depends on it once the check is over.
-        let _ = std::fs::remove_file(&self.0);
-    }
 }

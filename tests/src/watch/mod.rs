@@ -53,6 +53,8 @@ struct Asked {
     owed: u32,
     log_level: Option<usize>,
     token: Option<String>,
+    /// Whether its sender takes a task for an answer (2026-07-28).
+    takes_tasks: bool,
     /// The uri or level that takes effect once the server has answered.
     argument: Option<String>,
 }
@@ -203,6 +205,7 @@ impl Watch {
             return;
         };
         let (revision, method) = (asked.revision, asked.method.clone());
+        let takes_tasks = asked.takes_tasks;
         if asked.owed == 0 && !unreadable {
             self.fault("S-002", "answers the same request again".to_owned(), message);
         } else {
@@ -210,7 +213,8 @@ impl Watch {
         }
         self.settle(&key, message);
         self.judge_answer_schema(revision, &method, message);
-        for (id, fault) in result::faults(revision, &method, message, &self.findings) {
+        let faults = result::faults(revision, &method, takes_tasks, message, &self.findings);
+        for (id, fault) in faults {
             self.fault(id, fault, message);
         }
     }
@@ -233,7 +237,8 @@ impl Watch {
             return;
         };
         if let Some(token) = asked.token.as_ref().and_then(|token| self.tokens.get_mut(token)) {
-            token.open = asked.owed > 0;
+            // A token is a task's for as long as that lives; how long, S-218 knows.
+            token.open = asked.owed > 0 || message["result"]["task"].is_object();
         }
         if message.get("result").is_none() {
             return;
@@ -281,6 +286,9 @@ impl Watch {
             owed,
             log_level: params["_meta"][revision::LOG_LEVEL].as_str().and_then(rank),
             token,
+            takes_tasks: params["_meta"][revision::CLIENT_CAPABILITIES]["extensions"]
+                .get("io.modelcontextprotocol/tasks")
+                .is_some(),
             argument: argument.map(str::to_owned),
         };
         self.asked.insert(key, asked);

@@ -37,6 +37,7 @@ impl Watch {
                 self.require("S-194", known, "this client was not asked under that id", message);
             }
             "notifications/resources/updated" => self.judge_change(message, "subscribe"),
+            "notifications/tasks" => self.judge_listened(message),
             _ if method.ends_with("/list_changed") => self.judge_change(message, "listChanged"),
             _ => {}
         }
@@ -190,6 +191,10 @@ fn covers(listen: &Listen, message: &Value) -> bool {
             let uri = message["params"]["uri"].as_str().unwrap_or_default();
             let wanted = filter["resourceSubscriptions"].as_array().into_iter().flatten();
             wanted.filter_map(Value::as_str).any(|known| uri.starts_with(known))
+        }
+        Some("notifications/tasks") => {
+            let wanted = filter["taskIds"].as_array();
+            wanted.is_some_and(|wanted| wanted.contains(&message["params"]["taskId"]))
         }
         _ => false,
     }

@@ -24,6 +24,7 @@ const CACHEABLE: &[&str] = &[
 pub(super) fn faults(
     revision: Revision,
     method: &str,
+    takes_tasks: bool,
     message: &Value,
     findings: &Findings,
 ) -> Faults {
@@ -31,7 +32,7 @@ pub(super) fn faults(
     if let Some(error) = message.get("error") {
         rules.error(revision, error);
     } else if let Some(result) = message.get("result") {
-        rules.kind(revision, method, result);
+        rules.kind(revision, method, takes_tasks, result);
         rules.content(revision, method, result);
         rules.structure(revision, method, result);
     }
@@ -92,7 +93,7 @@ impl Rules<'_> {
     }
 
     /// `resultType` and the caching hints: required in the newest revision, unknown before.
-    fn kind(&mut self, revision: Revision, method: &str, result: &Value) {
+    fn kind(&mut self, revision: Revision, method: &str, takes_tasks: bool, result: &Value) {
         if !revision.is_modern() {
             let modern = ["resultType", "ttlMs", "cacheScope"].into_iter();
             let leaked: Vec<_> = modern.filter(|key| result.get(key).is_some()).collect();
@@ -104,7 +105,12 @@ impl Rules<'_> {
         let kind = result["resultType"].as_str();
         self.require("S-013", kind.is_some(), || "a result without `resultType`".to_owned());
         let Some(kind) = kind else { return };
-        let core = ["complete", "input_required"].contains(&kind);
+        let is_task = kind == "task";
+        if is_task || method.starts_with("tasks/") {
+            let fault = || format!("{method} is answered by a result of type \"{kind}\"");
+            self.require("S-221", is_task == (method == "tools/call"), fault);
+        }
+        let core = ["complete", "input_required"].contains(&kind) || is_task && takes_tasks;
         for id in ["S-014", "S-060"] {
             self.require(id, core, || {
                 format!("resultType \"{kind}\" needs an extension no one declared")
@@ -257,7 +263,7 @@ mod tests {
             let error = json!({"code": -32042, "message": "m", "data": data});
             let message = json!({"error": error});
             let faults =
-                faults(Revision::V2025_11_25, "tools/call", &message, &Findings::default());
+                faults(Revision::V2025_11_25, "tools/call", false, &message, &Findings::default());
             assert_eq!(faults.is_empty(), valid, "{message}");
         }
     }
@@ -275,7 +281,8 @@ mod tests {
         ];
         for (code, expected) in table {
             let message = json!({"error": {"code": code, "message": "m"}});
-            let faults = faults(Revision::V2026_07_28, "ping", &message, &Findings::default());
+            let faults =
+                faults(Revision::V2026_07_28, "ping", false, &message, &Findings::default());
             let ids: Vec<_> = faults.into_iter().map(|(id, _)| id).collect();
             assert_eq!(ids, *expected, "{code}");
         }

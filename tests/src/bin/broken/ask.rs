@@ -189,7 +189,7 @@ impl Server {
         (*state == self.state(params, &known)).then_some(known)
     }
 
-    fn question(&self, tool: Tool) -> Value {
+    pub(crate) fn question(&self, tool: Tool) -> Value {
         if tool == Tool::Consult {
             let content = json!({"type": "text", "text": "What is it?"});
             let messages = json!([{"role": "user", "content": content}]);
@@ -222,6 +222,9 @@ impl Server {
 
     /// The client's answer to a question of a session.
     pub(crate) fn answered(&mut self, message: &Value) {
+        if self.answers_task(message) {
+            return;
+        }
         let Some(position) = self.pending.iter().position(|open| open.question == message["id"])
         else {
             return;
@@ -256,7 +259,7 @@ impl Server {
         Some(json!({"content": [{"type": "text", "text": texts.join(", ")}]}))
     }
 
-    fn judge(&self, tool: Tool, response: &Value) -> Option<Value> {
+    pub(crate) fn judge(&self, tool: Tool, response: &Value) -> Option<Value> {
         let text = match tool {
             Tool::Confirm => {
                 let sure = response["content"]["sure"].as_bool();

@@ -3,6 +3,9 @@
 use serde_json::{Value, json};
 
 pub(crate) const COUNTER: &str = "memory:counter";
+/// A page for hosts to show.
+pub(crate) const PAGE: &str = "ui://counter";
+pub(crate) const PAGE_TYPE: &str = "text/html;profile=mcp-app";
 /// The header that repeats an argument of `add`.
 pub(crate) const UNIT_HEADER: &str = "mcp-param-unit";
 
@@ -20,12 +23,15 @@ pub(crate) fn capabilities() -> Value {
 pub(crate) fn tools() -> Value {
     let number = json!({"type": "number"});
     let unit = json!({"type": "string", "x-mcp-header": "Unit"});
+    let mut add = object(json!({"a": number, "b": number, "unit": unit}), &["a", "b"]);
+    add["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     let steps = json!({"type": "integer", "minimum": 1, "maximum": 3600});
     json!([
         {
             "name": "add",
             "description": "Adds two numbers.",
-            "inputSchema": object(json!({"a": number, "b": number, "unit": unit}), &["a", "b"]),
+            "_meta": {"ui": {"resourceUri": PAGE}},
+            "inputSchema": add,
             "outputSchema": object(json!({"sum": number}), &["sum"]),
         },
         {
@@ -59,11 +65,26 @@ pub(crate) fn tools() -> Value {
             "description": "Asks the user to open a page.",
             "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
         },
+        {
+            "name": "work",
+            "description": "Works, as a task if that is wanted.",
+            "inputSchema": object(json!({"how": {"type": "string"}}), &["how"]),
+            "execution": {"taskSupport": "optional"},
+        },
+        {
+            "name": "must",
+            "description": "Works, as a task.",
+            "inputSchema": object(json!({"how": {"type": "string"}}), &[]),
+            "execution": {"taskSupport": "required"},
+        },
     ])
 }
 
 pub(crate) fn resources() -> Value {
-    json!([{"uri": COUNTER, "name": "counter", "mimeType": "text/plain"}])
+    json!([
+        {"uri": COUNTER, "name": "counter", "mimeType": "text/plain"},
+        {"uri": PAGE, "name": "page", "mimeType": PAGE_TYPE},
+    ])
 }
 
 pub(crate) fn templates() -> Value {

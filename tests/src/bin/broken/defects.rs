@@ -188,6 +188,19 @@ impl Defect {
             "stuck-progress" if *method == "notifications/progress" => {
                 message["params"]["progress"] = json!(1);
             }
+            "unknown-dialects" if answers("tools/list") => {
+                let tools = message["result"]["tools"].as_array_mut().into_iter().flatten();
+                for tool in tools.filter(|tool| tool["name"] == "work") {
+                    tool["inputSchema"]["$schema"] = json!("https://example.com/dialect");
+                    tool["annotations"] = json!({"readOnlyHint": true});
+                }
+            }
+            "wordless-pages"
+                if answers("tools/call")
+                    && message["result"]["structuredContent"]["sum"] == 3.75 =>
+            {
+                message["result"]["content"] = json!([]);
+            }
             _ if answers("tools/list") => {
                 self.spoil_tool(&mut message["result"]["tools"][0]);
             }
@@ -199,6 +212,10 @@ impl Defect {
         match self.0 {
             "repeats-numbers" => {
                 tool["inputSchema"]["properties"]["a"]["x-mcp-header"] = json!("A")
+            }
+            "remote-refs" => {
+                let remote = json!({"$ref": "https://example.com/number.json"});
+                tool["inputSchema"]["properties"]["a"] = remote;
             }
             "bad-schema" => tool["inputSchema"]["type"] = json!("objekt"),
             "lists-vary" => tool["description"] = json!(std::process::id().to_string()),

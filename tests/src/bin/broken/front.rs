@@ -3,6 +3,7 @@
 
 use crate::defects::Defect;
 use crate::gate::{self, MISMATCH, MODERN};
+use crate::guard::Guard;
 use crate::http1::{Head, Request, answer, begin, has_gone, head};
 use crate::server::{CLIENT_KEY, VERSION_KEY};
 use crate::streams::{Engine, Stream, locked};
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 pub(crate) struct Front {
     pub(crate) defect: Defect,
+    guard: Guard,
     /// Serves the newest revision.
     modern: Arc<Engine>,
     pub(crate) sessions: Mutex<HashMap<String, Arc<Engine>>>,
@@ -27,12 +29,12 @@ pub(crate) struct Front {
 /// What a connection sends and is sent.
 pub(crate) type Wire = TcpStream;
 
-pub(crate) fn serve(defect: Defect) -> ExitCode {
+pub(crate) fn serve(defect: Defect, guard: Guard) -> ExitCode {
     let Ok(listener) = TcpListener::bind("127.0.0.1:0") else { return ExitCode::FAILURE };
     let Ok(address) = listener.local_addr() else { return ExitCode::FAILURE };
     let modern = Engine::start("modern".to_owned(), false, defect);
     let (sessions, opened) = (Mutex::default(), AtomicU64::new(0));
-    let front = Arc::new(Front { defect, modern, sessions, opened });
+    let front = Arc::new(Front { defect, guard, modern, sessions, opened });
     end_when_told(Arc::clone(&front));
     defect.write(format!("http://{address}/mcp\n").as_bytes());
     for wire in listener.incoming().flatten() {
@@ -79,6 +81,14 @@ impl Front {
     fn request(&self, request: &Request, wire: &mut Wire) -> io::Result<bool> {
         if let Some(status) = gate::place(request, self.defect) {
             return refuse(wire, head(status), -32600);
+        }
+        if let Some(document) = self.guard.metadata(request, self.defect) {
+            return self.whole(wire, head(200), &document);
+        }
+        let has_session = request.header("mcp-session-id");
+        let has_session = has_session.is_some_and(|id| locked(&self.sessions).contains_key(id));
+        if let Some(head) = self.guard.refusal(request, has_session, self.defect) {
+            return refuse(wire, head, -32600);
         }
         let version = request.header("mcp-protocol-version");
         let modern = version == Some(MODERN) && !self.defect.is("modern-get");

@@ -65,6 +65,9 @@ pub(crate) fn contradicts(request: &Request, message: &Value, defect: Defect) ->
     let subject = match method {
         "tools/call" | "prompts/get" => params["name"].as_str(),
         "resources/read" => params["uri"].as_str(),
+        "tasks/get" | "tasks/update" | "tasks/cancel" if !defect.is("trusts-task-names") => {
+            params["taskId"].as_str()
+        }
         _ => None,
     };
     if let Some(subject) = subject.filter(|_| !defect.is("trusts-names")) {

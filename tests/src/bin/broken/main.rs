@@ -5,9 +5,9 @@
 //! pipes, `broken --http NAME` over HTTP.
 //!
 //! Reading order: this file feeds lines and timers to `server.rs`, which answers; `work.rs` holds
-//! the methods every revision has, `ask.rs` the tools that ask, `catalog.rs` what is served; `defects.rs` spoils what goes in
+//! the methods every revision has, `ask.rs` the tools that ask, `tasks.rs` the one whose calls go on as tasks, `catalog.rs` what is served; `defects.rs` spoils what goes in
 //! and out. Over HTTP `front.rs` takes requests
-//! and serves the newest revision, `sessions.rs` the others; `http1.rs` reads, `gate.rs` judges, `streams.rs` sorts what the server says into their responses.
+//! and serves the newest revision, `sessions.rs` the others; `http1.rs` reads, `gate.rs` judges, `guard.rs` demands a token, `streams.rs` sorts what the server says into their responses.
 
 #![expect(
     clippy::indexing_slicing,
@@ -17,15 +17,18 @@
 mod server;
 mod work;
 mod ask;
+mod tasks;
 mod catalog;
 mod defects;
 mod front;
 mod sessions;
 mod http1;
 mod gate;
+mod guard;
 mod streams;
 
 use defects::{Defect, Spoiled};
+use guard::Guard;
 use server::Server;
 use std::io::{self, BufRead, Read};
 use std::process::ExitCode;
@@ -48,7 +51,10 @@ fn main() -> ExitCode {
     let over_http = arguments.next_if_eq("--http").is_some();
     let defect = Defect::named(&arguments.next().unwrap_or_default());
     if over_http {
-        return front::serve(defect);
+        let Some(guard) = Guard::of(&arguments.collect::<Vec<_>>()) else {
+            return ExitCode::FAILURE;
+        };
+        return front::serve(defect, guard);
     }
     let (sender, lines) = mpsc::sync_channel(QUEUED_LINES);
     thread::spawn(move || read_lines(&sender));

@@ -3,6 +3,7 @@
 use crate::ask::Pending;
 use crate::catalog;
 use crate::defects::{Defect, Outgoing};
+use crate::tasks::{self, EXTENSION, Task};
 use crate::work::{Job, SHARED};
 use serde_json::{Map, Value, json};
 
@@ -22,6 +23,9 @@ pub(crate) struct Server {
     pub(crate) jobs: Vec<Job>,
     /// Calls that wait for the client.
     pub(crate) pending: Vec<Pending>,
+    pub(crate) tasks: Vec<Task>,
+    /// How many tasks there have been.
+    pub(crate) begun: u64,
     /// How many questions were put, for their ids.
     pub(crate) questions: u64,
     batch: Option<Vec<Value>>,
@@ -51,6 +55,8 @@ impl Server {
             listens: Vec::new(),
             jobs: Vec::new(),
             pending: Vec::new(),
+            tasks: Vec::new(),
+            begun: 0,
             questions: 0,
             batch: None,
         }
@@ -191,10 +197,15 @@ impl Server {
             level: 1,
             subscribed: Vec::new(),
         });
+        let mut capabilities = catalog::capabilities();
+        if *version == "2025-11-25" && !self.defect.is("hides-tasks") {
+            capabilities["tasks"] =
+                json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
+        }
         let info = json!({"name": "broken", "version": "1.0.0"});
         Ok(json!({
             "protocolVersion": version,
-            "capabilities": catalog::capabilities(),
+            "capabilities": capabilities,
             "serverInfo": info,
         }))
     }
@@ -213,22 +224,32 @@ impl Server {
             return Some(Err(Fault { code: -32022, data: Some(data) }));
         }
         match method {
-            "server/discover" => Some(Ok(json!({
-                "supportedVersions": [MODERN],
-                "capabilities": catalog::capabilities(),
-            }))),
-            "subscriptions/listen" => self.listen(id, &params["notifications"]).err().map(Err),
+            "server/discover" => {
+                let mut capabilities = catalog::capabilities();
+                if !self.defect.is("hides-tasks") {
+                    capabilities["extensions"] = json!({ EXTENSION: {} });
+                }
+                Some(Ok(json!({"supportedVersions": [MODERN], "capabilities": capabilities})))
+            }
+            "subscriptions/listen" => self.listen(id, params).err().map(Err),
             _ => self.shared(id, method, params, true),
         }
     }
 
-    fn listen(&mut self, id: &Value, filter: &Value) -> Result<(), Fault> {
+    fn listen(&mut self, id: &Value, params: &Value) -> Result<(), Fault> {
+        let filter = &params["notifications"];
         if !filter.is_object() {
             return Err(fault(-32602));
         }
         let uris = &filter["resourceSubscriptions"];
-        let granted =
+        let mut granted =
             if uris.is_array() { json!({"resourceSubscriptions": uris}) } else { json!({}) };
+        if filter["taskIds"].is_array() {
+            if !tasks::declares(params) && !self.defect.is("tasks-for-anyone") {
+                return Err(tasks::client_needed());
+            }
+            granted["taskIds"] = filter["taskIds"].clone();
+        }
         self.listens.push((id.clone(), granted.clone()));
         let params = json!({"notifications": granted, "_meta": {SUBSCRIPTION_KEY: id}});
         self.notify("notifications/subscriptions/acknowledged", params, true);
@@ -240,7 +261,7 @@ impl Server {
         self.defect.send(Outgoing { message, method, modern });
     }
 
-    fn refuse(&mut self, id: Option<Value>, fault: Fault, method: &str) {
+    pub(crate) fn refuse(&mut self, id: Option<Value>, fault: Fault, method: &str) {
         let mut message = Map::new();
         message.insert("jsonrpc".to_owned(), json!("2.0"));
         let old =

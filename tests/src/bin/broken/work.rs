@@ -19,6 +19,10 @@ pub(crate) const SHARED: [&str; 8] = [
     "completion/complete",
 ];
 
+fn is_list(method: &str) -> bool {
+    method.ends_with("/list") && (SHARED.contains(&method) || method == "tasks/list")
+}
+
 /// One running `count`.
 pub(crate) struct Job {
     pub(crate) id: Value,
@@ -40,8 +44,11 @@ impl Server {
         params: &Value,
         modern: bool,
     ) -> Option<Answer> {
-        if method.ends_with("/list") && !params["cursor"].is_null() && SHARED.contains(&method) {
+        if is_list(method) && !params["cursor"].is_null() {
             return Some(Err(fault(-32602)));
+        }
+        if method.starts_with("tasks/") {
+            return self.about_task(id, method, params, modern);
         }
         Some(match method {
             "tools/list" => Ok(json!({"tools": catalog::tools()})),
@@ -67,6 +74,12 @@ impl Server {
             let text = self.jobs.len().to_string();
             return Ok(json!({"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}));
         }
+        if uri == catalog::PAGE {
+            let plain = self.defect.is("plain-pages");
+            let kind = if plain { "text/html" } else { catalog::PAGE_TYPE };
+            let text = "<!DOCTYPE html><html><title>Counter</title></html>";
+            return Ok(json!({"contents": [{"uri": uri, "mimeType": kind, "text": text}]}));
+        }
         let code = if modern { -32602 } else { -32002 };
         Err(Fault { code, data: Some(json!({"uri": uri})) })
     }
@@ -79,7 +92,8 @@ impl Server {
         let number = |name: &str| arguments[name].as_f64();
         match params["name"].as_str() {
             Some("add") => {
-                let [Some(a), Some(b)] = [number("a"), number("b")] else {
+                let lax = self.defect.is("lax-arguments").then_some(0.0);
+                let [Some(a), Some(b)] = [number("a").or(lax), number("b").or(lax)] else {
                     let missing = if number("a").is_none() { "a" } else { "b" };
                     return Some(Ok(catalog::tool_error(&format!("`{missing}` must be a number"))));
                 };
@@ -94,6 +108,7 @@ impl Server {
                 self.start(id, params, steps, Duration::from_millis(tick_ms), modern);
                 None
             }
+            Some("work" | "must") => Some(self.work(params, modern)),
             Some("fail") => Some(Ok(catalog::tool_error("it failed, as it always does"))),
             name => match name.and_then(Tool::named) {
                 Some(tool) => self.ask(id, tool, params, modern),
@@ -113,12 +128,14 @@ impl Server {
     }
 
     pub(crate) fn next_due(&self) -> Option<Duration> {
-        let due = self.jobs.iter().map(|job| job.due).min()?;
+        let jobs = self.jobs.iter().map(|job| job.due);
+        let due = jobs.chain(self.task_due()).min()?;
         Some(due.saturating_duration_since(Instant::now()))
     }
 
     /// Advances every job whose tick has come.
     pub(crate) fn run_due(&mut self) {
+        self.run_due_tasks();
         let now = Instant::now();
         let (mut due, rest): (Vec<Job>, Vec<Job>) =
             std::mem::take(&mut self.jobs).into_iter().partition(|job| job.due <= now);
