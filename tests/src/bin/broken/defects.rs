@@ -169,17 +169,8 @@ impl Defect {
                 let result = json!({"contents": [], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"});
                 *message = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
             }
-            "wrong-output" if answers("tools/call") => {
-                let sum = &mut message["result"]["structuredContent"]["sum"];
-                if sum.is_number() {
-                    *sum = json!("many");
-                }
-            }
             "asks-in-lists" if *modern && answers("prompts/list") => {
                 message["result"] = json!({"resultType": "input_required", "requestState": "x"});
-            }
-            "bare-32042" if *method == "tools/call" && message.get("error").is_some() => {
-                message["error"]["code"] = json!(-32042);
             }
             "wrong-code" if *method == "no/such" => message["error"]["code"] = json!(-32603),
             "untagged-updates" if *modern && *method == "notifications/resources/updated" => {
@@ -188,23 +179,34 @@ impl Defect {
             "stuck-progress" if *method == "notifications/progress" => {
                 message["params"]["progress"] = json!(1);
             }
-            "unknown-dialects" if answers("tools/list") => {
-                let tools = message["result"]["tools"].as_array_mut().into_iter().flatten();
-                for tool in tools.filter(|tool| tool["name"] == "work") {
-                    tool["inputSchema"]["$schema"] = json!("https://example.com/dialect");
-                    tool["annotations"] = json!({"readOnlyHint": true});
-                }
+            _ if *method == "tools/call" => self.spoil_call(message),
+            _ if answers("tools/list") => self.spoil_tools(&mut message["result"]["tools"]),
+            _ => {}
+        }
+    }
+
+    fn spoil_call(self, message: &mut Value) {
+        let sum = message["result"]["structuredContent"]["sum"].as_f64();
+        match self.0 {
+            "wrong-output" if sum.is_some() => {
+                message["result"]["structuredContent"]["sum"] = json!("many");
             }
-            "wordless-pages"
-                if answers("tools/call")
-                    && message["result"]["structuredContent"]["sum"] == 3.75 =>
-            {
-                message["result"]["content"] = json!([]);
-            }
-            _ if answers("tools/list") => {
-                self.spoil_tool(&mut message["result"]["tools"][0]);
+            "wordless-pages" if sum == Some(3.75) => message["result"]["content"] = json!([]),
+            "bare-32042" if message.get("error").is_some() => {
+                message["error"]["code"] = json!(-32042);
             }
             _ => {}
+        }
+    }
+
+    fn spoil_tools(self, tools: &mut Value) {
+        if self.0 != "unknown-dialects" {
+            return self.spoil_tool(&mut tools[0]);
+        }
+        let tools = tools.as_array_mut().into_iter().flatten();
+        for tool in tools.filter(|tool| tool["name"] == "work") {
+            tool["inputSchema"]["$schema"] = json!("https://example.com/dialect");
+            tool["annotations"] = json!({"readOnlyHint": true});
         }
     }
 
