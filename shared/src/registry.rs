@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
+use crate::ask::spent::Spent;
 use crate::call::Call;
 use crate::changes::Changes;
 use crate::completion::Completing;
@@ -117,6 +118,7 @@ pub(crate) struct Registry {
     pub(crate) page_size: usize,
     pub(crate) changes: Changes,
     pub(crate) seal: Seal,
+    pub(crate) spent: Spent,
     pub(crate) limits: Limits,
     pub(crate) audit: Option<Audit>,
     /// Turns for [`crate::Context::blocking`].

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
+use crate::ask::spent::Spent;
 use crate::call::Call;
 use crate::changes::Changes;
 use crate::completion::Completing;
@@ -59,6 +60,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             page_size: 100,
             changes: Changes::default(),
             seal: Seal::random(),
+            spent: Spent::default(),
             limits: Limits::default(),
             audit: None,
             blocking_threads: Arc::new(Semaphore::new(MAX_BLOCKING_THREADS)),

@@ -18,6 +18,7 @@ pub struct ToolOptions {
     pub(crate) idempotent: bool,
     pub(crate) open_world: bool,
     pub(crate) tasks: Tasks,
+    pub(crate) single_use: bool,
 }
 
 /// Whether a call of a tool may go on after its request has been answered, as a task (2025-11-25,
@@ -40,6 +41,7 @@ pub const READ_ONLY: ToolOptions = ToolOptions {
     idempotent: true,
     open_world: false,
     tasks: Tasks::Never,
+    single_use: false,
 };
 
 /// Adds something and destroys nothing.
@@ -50,6 +52,7 @@ pub const ADDITIVE: ToolOptions = ToolOptions {
     idempotent: false,
     open_world: false,
     tasks: Tasks::Never,
+    single_use: false,
 };
 
 /// May change or delete what was there.
@@ -60,6 +63,7 @@ pub const DESTRUCTIVE: ToolOptions = ToolOptions {
     idempotent: false,
     open_world: false,
     tasks: Tasks::Never,
+    single_use: false,
 };
 
 impl ToolOptions {
@@ -78,6 +82,14 @@ impl ToolOptions {
     /// Calls may go on as tasks. The handler is written as any other.
     pub const fn tasks(mut self, tasks: Tasks) -> Self {
         self.tasks = tasks;
+        self
+    }
+
+    /// Answers to its questions count once: a retry sent a second time with the same state is
+    /// refused (2026-07-28; a session asks and answers once in any case). The process remembers, so
+    /// of several replicas one has to serve all retries of a call.
+    pub const fn single_use(mut self) -> Self {
+        self.single_use = true;
         self
     }
 

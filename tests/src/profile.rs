@@ -46,6 +46,8 @@ pub struct Profile {
     pub asks: Vec<Ask>,
     /// A call that asks the client to open a page.
     pub asks_by_url: Option<Ask>,
+    /// A call that asks a question whose answer counts once (2026-07-28).
+    pub single_use: Option<Ask>,
     /// A call that asks several questions at once (2026-07-28).
     pub asks_together: Option<Asks>,
     /// Calls that go on as tasks.

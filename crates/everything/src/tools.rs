@@ -53,6 +53,7 @@ pub(crate) fn add(server: Server<Backend>) -> Server<Backend> {
         .tool("test_input_required_result_list_roots", READ_ONLY, roots::list_roots)
         .tool("test_input_required_result_request_state", READ_ONLY, rounds::confirm)
         .tool("test_input_required_result_tampered_state", READ_ONLY, rounds::confirm)
+        .tool("test_single_use_state", READ_ONLY.single_use(), rounds::confirm)
         .tool("test_input_required_result_multiple_inputs", READ_ONLY, rounds::multiple_inputs)
         .tool("test_input_required_result_multi_round", READ_ONLY, rounds::multi_round)
         .tool("test_trigger_tool_change", ADDITIVE, lists_that_change::trigger_tool_change)

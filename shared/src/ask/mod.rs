@@ -12,6 +12,7 @@ mod field;
 pub(crate) mod replay;
 pub(crate) mod roots;
 pub(crate) mod sample;
+pub(crate) mod spent;
 
 use std::fmt;
 

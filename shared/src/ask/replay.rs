@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::spent::Spent;
 use super::{AskError, Question};
 use crate::answer::{Answer, Outcome};
 use crate::error::Error;
@@ -114,18 +115,25 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Takes up what the request brought. `identity` is computed only if it brought a state.
+    /// Takes up what the request brought. `identity` is computed only if it brought a state. `spent`
+    /// is there if a state is good for one retry.
     pub(crate) fn open(
         seal: &Seal,
+        spent: Option<&Spent>,
         state: Option<&str>,
         responses: Option<&RawValue>,
         identity: impl FnOnce() -> Identity,
     ) -> Result<Self, Error> {
+        let refused = || Error::invalid_params("Invalid or expired `requestState`");
         let record = match state {
             None => Record::default(),
-            Some(state) => open_state(seal, state, &identity())
-                .ok_or_else(|| Error::invalid_params("Invalid or expired `requestState`"))?,
+            Some(state) => open_state(seal, state, &identity()).ok_or_else(refused)?,
         };
+        if let (Some(state), Some(spent)) = (state, spent)
+            && !spent.spend(state, record.expires_at_secs, now_secs())?
+        {
+            return Err(refused());
+        }
         let responses = match responses {
             None => HashMap::new(),
             Some(raw) => serde_json::from_str(raw.get())

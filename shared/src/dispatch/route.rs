@@ -80,7 +80,8 @@ fn call_tool(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result<Rou
     let registry = Arc::clone(&origin.registry);
     let found = registry.tool(&name).ok_or_else(|| unknown("tool", &name)).and_then(|tool| {
         let task_plan = tasks::plan(tool, params, &origin)?;
-        let asks = asks(&origin, "tools/call", &name, arguments, params)?;
+        let single_use = tool.options.single_use;
+        let asks = asks(&origin, "tools/call", &name, arguments, params, single_use)?;
         Ok((tool, task_plan, asks))
     });
     let beginning = Beginning::of(Kind::Tool, name.into_owned(), arguments, meta)?;
@@ -117,7 +118,7 @@ fn read_resource(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result
     let registry = Arc::clone(&origin.registry);
     let found = registry.reader(&uri).ok_or_else(|| Error::resource_not_found(uri.as_ref()));
     let found = found.and_then(|reader| {
-        let asks = asks(&origin, "resources/read", &uri, "", params)?;
+        let asks = asks(&origin, "resources/read", &uri, "", params, false)?;
         Ok((reader, asks))
     });
     let beginning = Beginning::of(Kind::Resource, uri.into_owned(), "", meta)?;
@@ -145,7 +146,7 @@ fn get_prompt(params: &Params<'_>, meta: &Meta<'_>, origin: Origin) -> Result<Ro
     let found = registry.prompt(&name).ok_or_else(|| unknown("prompt", &name)).and_then(|prompt| {
         let arguments = params.arguments_strings()?;
         all_given(prompt, &arguments)?;
-        let asks = asks(&origin, "prompts/get", &name, raw, params)?;
+        let asks = asks(&origin, "prompts/get", &name, raw, params, false)?;
         Ok((prompt, arguments, asks))
     });
     let beginning = Beginning::of(Kind::Prompt, name.into_owned(), raw, meta)?;
@@ -210,6 +211,7 @@ fn asks(
     subject: &str,
     arguments: &str,
     params: &Params<'_>,
+    is_single_use: bool,
 ) -> Result<Asks, Error> {
     if let Some(channel) = &origin.back_channel {
         return Ok(Asks::Session(Arc::clone(channel)));
@@ -223,7 +225,9 @@ fn asks(
     let identity = || {
         ask::identity(&registry.name, method, subject, digest_of_arguments(arguments), principal)
     };
-    let replay = Replay::open(&registry.seal, state.as_deref(), params.input_responses, identity)?;
+    let spent = is_single_use.then_some(&registry.spent);
+    let responses = params.input_responses;
+    let replay = Replay::open(&registry.seal, spent, state.as_deref(), responses, identity)?;
     let arguments = KeptArguments::of(arguments);
     Ok(Asks::Replay { replay: Mutex::new(Box::new(replay)), method, arguments })
 }

@@ -6,7 +6,7 @@ use crate::checks::asks::{askable, flat};
 use crate::checks::secret::SecretFile;
 use crate::checks::{must, should};
 use crate::client::Client;
-use crate::profile::Ask;
+use crate::profile::{Ask, told};
 use crate::revision::{CLIENT_CAPABILITIES, MODERN};
 use serde_json::{Value, json};
 
@@ -28,6 +28,7 @@ pub(super) const CHECKS: &[Check] = &[
     must("S-185", MODERN, "A state is refused for other arguments.", refuses_other_arguments),
     must("S-185", MODERN, "A state is refused for another tool.", refuses_other_tool),
     must("S-196", MODERN, "Declining and cancelling end the call.", takes_a_no),
+    must("S-186", MODERN, "An answer that counts once is refused the second time.", counts_once),
     should("S-188", MODERN, "Answers nobody asked for are ignored.", ignores_extra),
     should("S-188", MODERN, "A question whose answer is missing is asked again.", asks_again),
     should(
@@ -166,6 +167,17 @@ fn refuses_tampered(ctx: &mut Ctx<'_>) -> Verdict {
         }
     }
     Ok(())
+}
+
+fn counts_once(ctx: &mut Ctx<'_>) -> Verdict {
+    let ask = told(&ctx.profile()?.single_use, "single_use")?;
+    let client = ctx.client()?;
+    let (result, key) = asked(client, ask)?;
+    state(&result)?;
+    let again = retry(ask, &result, json!({ key: ask.answer }));
+    let answer = client.call("tools/call", again.clone())?;
+    ensure(is_completed(&answer, ask), || format!("the retry came to {answer}"))?;
+    client.refusal("tools/call", again, &[-32602, -32600]).map(drop)
 }
 
 fn refuses_other_arguments(ctx: &mut Ctx<'_>) -> Verdict {

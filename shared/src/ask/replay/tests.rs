@@ -35,7 +35,7 @@ fn asked(seal: &Seal) -> String {
 }
 
 fn opens(seal: &Seal, state: &str, identity: Identity) -> bool {
-    match Replay::open(seal, Some(state), None, || identity) {
+    match Replay::open(seal, None, Some(state), None, || identity) {
         Ok(_) => true,
         Err(error) => {
             assert_eq!(error.to_string(), "Invalid or expired `requestState`");
@@ -124,7 +124,7 @@ fn an_answer_to_another_question_is_not_taken() {
     let seal = Seal::random();
     let state = asked(&seal);
     let responses = RawValue::from_string(r#"{"sure":{"action":"accept"}}"#.to_owned()).unwrap();
-    let open = || Replay::open(&seal, Some(&state), Some(&responses), identity).unwrap();
+    let open = || Replay::open(&seal, None, Some(&state), Some(&responses), identity).unwrap();
     assert!(open().ask("sure", question(), &capabilities()).unwrap().is_some());
     let other = Question { params: json!({"message": "Really?"}), ..question() };
     let mut replay = open();

@@ -107,7 +107,7 @@ impl Server {
         None
     }
 
-    fn ask_by_result(&self, tool: Tool, params: &Value) -> Option<Answer> {
+    fn ask_by_result(&mut self, tool: Tool, params: &Value) -> Option<Answer> {
         let declared = tool.is_declared(&params["_meta"][CLIENT_KEY]);
         if !declared && !self.defect.is("asks-strangers") {
             let data = json!({"requiredCapabilities": tool.capability()});
@@ -127,6 +127,13 @@ impl Server {
             }
             _ => json!({}),
         };
+        // Answers to a call that says so count once.
+        if let Some(given) = given.filter(|_| params["arguments"]["once"] == true)
+            && !self.spent.insert(given.to_string())
+            && !self.defect.is("reuses-states")
+        {
+            return Some(Err(fault(-32602)));
+        }
         for (key, _) in tool.parts() {
             if let Some(response) = responses.and_then(|responses| responses.get(key)) {
                 known[key] = response.clone();

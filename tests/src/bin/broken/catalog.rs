@@ -48,7 +48,10 @@ pub(crate) fn tools() -> Value {
         {
             "name": "confirm",
             "description": "Asks the user.",
-            "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
+            "inputSchema": object(
+                json!({"number": {"type": "integer", "minimum": 0}, "once": {"type": "boolean"}}),
+                &["number"],
+            ),
         },
         {
             "name": "consult",

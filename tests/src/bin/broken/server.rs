@@ -6,6 +6,7 @@ use crate::defects::{Defect, Outgoing};
 use crate::tasks::{self, EXTENSION, Task};
 use crate::work::{Job, SHARED};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 const MODERN: &str = "2026-07-28";
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -28,6 +29,8 @@ pub(crate) struct Server {
     pub(crate) begun: u64,
     /// How many questions were put, for their ids.
     pub(crate) questions: u64,
+    /// States that have come back and are good for one retry.
+    pub(crate) spent: HashSet<String>,
     batch: Option<Vec<Value>>,
 }
 
@@ -58,6 +61,7 @@ impl Server {
             tasks: Vec::new(),
             begun: 0,
             questions: 0,
+            spent: HashSet::new(),
             batch: None,
         }
     }
