@@ -111,6 +111,11 @@ impl Lease {
     /// Keeps what was written. A failure leaves nothing written.
     pub(crate) async fn commit(mut self) -> Result<(), Error> {
         self.connection()?.execute("COMMIT").await?;
+        // Temporary tables and the last values of sequences outlive it, and are nobody else's.
+        let forget = sqlx::raw_sql("DISCARD TEMP; DISCARD SEQUENCES");
+        if self.connection()?.execute(forget).await.is_err() {
+            self.do_not_reuse();
+        }
         self.rollback().await;
         Ok(())
     }
