@@ -25,6 +25,7 @@ pub(crate) fn tools() -> Value {
     let unit = json!({"type": "string", "x-mcp-header": "Unit"});
     let mut add = object(json!({"a": number, "b": number, "unit": unit}), &["a", "b"]);
     add["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    let whole = json!({"type": "integer", "minimum": 0});
     let steps = json!({"type": "integer", "minimum": 1, "maximum": 3600});
     json!([
         {
@@ -48,25 +49,22 @@ pub(crate) fn tools() -> Value {
         {
             "name": "confirm",
             "description": "Asks the user.",
-            "inputSchema": object(
-                json!({"number": {"type": "integer", "minimum": 0}, "once": {"type": "boolean"}}),
-                &["number"],
-            ),
+            "inputSchema": object(json!({"number": whole, "once": {"type": "boolean"}}), &["number"]),
         },
         {
             "name": "consult",
             "description": "Asks the model.",
-            "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
+            "inputSchema": object(json!({"number": whole}), &["number"]),
         },
         {
             "name": "confer",
             "description": "Asks the user and the model.",
-            "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
+            "inputSchema": object(json!({"number": whole}), &["number"]),
         },
         {
             "name": "visit",
             "description": "Asks the user to open a page.",
-            "inputSchema": object(json!({"number": {"type": "integer", "minimum": 0}}), &["number"]),
+            "inputSchema": object(json!({"number": whole}), &["number"]),
         },
         {
             "name": "work",
