@@ -5,7 +5,7 @@
 //! `policies` holds each common flag to what it promises, `http` attacks a server over HTTP,
 //! `command` holds the command server to what it promises of processes and users, `postgres` the
 //! database server to its promise that no query is left, `handoff` two servers to what they say of
-//! each other.
+//! each other, `github` plays whole stories with an emulated GitHub.
 
 #[cfg(test)]
 mod engine;
@@ -19,6 +19,8 @@ mod clients;
 mod copied;
 #[cfg(test)]
 mod http;
+#[cfg(test)]
+mod github;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]

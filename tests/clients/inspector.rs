@@ -12,7 +12,7 @@ use workspace_tests::run::Target;
 use workspace_tests::transport::{Endpoint, Transport};
 use workspace_tests::web::server::HttpServer;
 
-use super::{MIN_NODE_MAJOR, install_from_npm, is_present};
+use super::install_from_npm;
 use crate::built;
 
 #[test]
@@ -69,12 +69,8 @@ struct Inspector {
 impl Inspector {
     /// `None` where there is no npm to install it with.
     fn install() -> Result<Option<Inspector>> {
-        if !is_present("node", "v", MIN_NODE_MAJOR) || !is_present("npm", "", 1) {
-            eprintln!("skipped: the Inspector needs Node and npm on the PATH");
-            return Ok(None);
-        }
+        let Some(folder) = install_from_npm("inspector")? else { return Ok(None) };
         let suite = Suite::install(&built::target_folder().join("official-suite"))?;
-        let folder = install_from_npm("inspector")?;
         Ok(Some(Inspector { node: suite.node().to_owned(), folder }))
     }
 

@@ -5,19 +5,19 @@
 //! The SDKs are installed once under the target folder from the pinned lists beside this file,
 //! never into the source tree. Where Node or Python is missing the test says so and passes.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
+use workspace_tests::install::{self, install_once, is_present, lock, run};
 use workspace_tests::web::server::HttpServer;
 
 use crate::built::{self, ASKER};
 
 mod inspector;
 
-const MIN_NODE_MAJOR: u32 = 20;
 const MIN_PYTHON_MINOR: u32 = 10;
 
 #[test]
@@ -99,7 +99,7 @@ fn python(server: &str, data: Option<&str>) -> Result<()> {
     with_command(server, data, python_at)
 }
 
-fn typescript_at(script: &str, server: &[&str]) -> Result<()> {
+pub(crate) fn typescript_at(script: &str, server: &[&str]) -> Result<()> {
     let Some(folder) = node_packages()? else {
         return Ok(());
     };
@@ -140,29 +140,12 @@ fn drive(client: &mut Command) -> Result<()> {
 
 /// The folder holding the scripts and, installed, what they import.
 fn node_packages() -> Result<Option<PathBuf>> {
-    if !is_present("node", "v", MIN_NODE_MAJOR) || !is_present("npm", "", 1) {
-        eprintln!("skipped: this test needs Node {MIN_NODE_MAJOR} or newer, and npm, on the PATH");
-        return Ok(None);
-    }
-    install_from_npm("ts").map(Some)
+    install_from_npm("ts")
 }
 
 /// The folder of this name beside this file, copied and with what its list names installed.
-fn install_from_npm(name: &str) -> Result<PathBuf> {
-    let folder = installation(name)?;
-    let _only_one = lock(&folder)?;
-    for entry in fs::read_dir(sources().join(name))? {
-        let entry = entry?;
-        if entry.file_type()?.is_file() {
-            copy_if_changed(&entry.path(), &folder.join(entry.file_name()))?;
-        }
-    }
-    let wanted = fs::read_to_string(folder.join("package-lock.json"))?;
-    install_once(&folder, &wanted, || {
-        let npm = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-        run(Command::new("npm").args(npm).current_dir(&folder))
-    })?;
-    Ok(folder)
+fn install_from_npm(name: &str) -> Result<Option<PathBuf>> {
+    install::node_packages(&sources().join(name), &installation(name)?)
 }
 
 /// The interpreter of a virtual environment with the SDK in it.
@@ -188,43 +171,6 @@ fn python_packages() -> Result<Option<PathBuf>> {
     Ok(Some(interpreter))
 }
 
-/// Whether a program's version line has at least this number after the prefix.
-fn is_present(program: &str, prefix: &str, at_least: u32) -> bool {
-    let Ok(Output { stdout, .. }) = Command::new(program).arg("--version").output() else {
-        return false;
-    };
-    let version = String::from_utf8_lossy(&stdout);
-    let number = version.strip_prefix(prefix).and_then(|rest| rest.split('.').next());
-    number.and_then(|number| number.trim().parse().ok()).is_some_and(|found: u32| found >= at_least)
-}
-
-/// A script that another test is reading at this moment must not be written anew.
-fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
-    let content = fs::read(from)?;
-    if !fs::read(to).is_ok_and(|known| known == content) {
-        fs::write(to, content)?;
-    }
-    Ok(())
-}
-
-/// Installs unless the very same list was installed before.
-fn install_once(folder: &Path, list: &str, install: impl FnOnce() -> Result<()>) -> Result<()> {
-    let stamp = folder.join("installed");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
-        return Ok(());
-    }
-    install().context("cannot install the official SDK; is the network reachable?")?;
-    fs::write(stamp, list)?;
-    Ok(())
-}
-
-/// Tests run at the same time, in threads or processes; one installs, the others wait.
-fn lock(folder: &Path) -> Result<File> {
-    let file = File::create(folder.join("lock"))?;
-    file.lock()?;
-    Ok(file)
-}
-
 /// A folder with one small file to analyse, and the same file beside it, out of the server's reach.
 fn data_folder(client: &str) -> Result<PathBuf> {
     let folder = installation("data")?.join(client).join("served");
@@ -243,12 +189,4 @@ fn installation(name: &str) -> Result<PathBuf> {
 
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("clients")
-}
-
-fn run(command: &mut Command) -> Result<()> {
-    let output = command.output()?;
-    if !output.status.success() {
-        bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-    Ok(())
 }

@@ -25,6 +25,8 @@
 //! | [`transcript`] | the bytes sent and got, as evidence |
 //! | [`revision`] | the five revisions and their envelopes |
 //! | [`postgres`], [`cluster`] | a throw-away database for the server that needs one |
+//! | [`github`] | an emulated GitHub, and what can go wrong on the way to it |
+//! | [`install`] | packages of other languages that tests need |
 
 #![expect(
     clippy::indexing_slicing,
@@ -53,3 +55,5 @@ pub mod transcript;
 pub mod revision;
 pub mod postgres;
 pub mod cluster;
+pub mod github;
+pub mod install;

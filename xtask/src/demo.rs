@@ -5,6 +5,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
+use workspace_tests::github;
 
 use crate::session::Session;
 use crate::workspace::{Profile, Server, Workspace};
@@ -39,7 +40,12 @@ fn play(workspace: &Workspace, server: &Server) -> Result<()> {
     let script = std::fs::read_to_string(&path)
         .with_context(|| format!("every server has a demo: {}", path.display()))?;
     let steps: Vec<Step> = script.lines().filter_map(Step::parse).collect::<Result<_>>()?;
-    let mut session = Session::start(&workspace.demo_command(server, Profile::Debug)?)?;
+    let command = workspace.demo_command(server, Profile::Debug)?;
+    if command.iter().any(|word| word == github::NOBODY) {
+        println!("   skipped: the GitHub it is shown on needs Node and npm");
+        return Ok(());
+    }
+    let mut session = Session::start(&command)?;
     for (index, step) in steps.iter().enumerate() {
         let (line, message) = match step {
             Step::Say(text) => {

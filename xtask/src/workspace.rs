@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-use workspace_tests::postgres;
+use workspace_tests::{github, postgres};
 
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
@@ -101,6 +101,10 @@ impl Workspace {
             for argument in arguments.split_whitespace() {
                 command.push(match argument {
                     postgres::PLACEHOLDER => postgres::url()?,
+                    github::PLACEHOLDER => {
+                        github::url(&self.target_dir)?.unwrap_or_else(|| github::NOBODY.to_owned())
+                    }
+                    github::TOKEN_PLACEHOLDER => github::token_file(&self.target_dir)?,
                     _ => self.absolute(argument),
                 });
             }

@@ -1,6 +1,8 @@
 // What a real client does with our servers, step by step, whatever SDK version it was built on.
 // Prints `ok <step>` for each step; the first that fails ends the process with its reason.
 
+import { github } from './github.mjs';
+
 const STEP_LIMIT_MS = 30_000;
 
 /**
@@ -18,6 +20,8 @@ export async function drive(era, connect, dialect) {
     await csv(client, step);
   } else if (names.includes('ask_form')) {
     await asker(client, step, era);
+  } else if (names.includes('issue_triage')) {
+    await github(client, step, era);
   } else {
     throw new Error(`none of the servers known here: ${names}`);
   }
@@ -130,7 +134,7 @@ export const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {}
 export const answers = {
   'elicitation/create': ({ params }) => {
     if (['decline', 'cancel'].includes(params.message)) return { action: params.message };
-    const known = { dish: 'cake', portions: 2, yes: true, show: true };
+    const known = { dish: 'cake', portions: 2, yes: true, show: true, go_ahead: true };
     const asked = Object.entries(known).filter(([name]) => name in params.requestedSchema.properties);
     return { action: 'accept', content: Object.fromEntries(asked) };
   },

@@ -1,0 +1,93 @@
+//! What tests need from other languages' registries: installed once below the target folder, from
+//! the lists pinned in this repository, and never into the source tree.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result, bail};
+
+/// The oldest Node every pinned package runs on.
+pub const MIN_NODE_MAJOR: u32 = 20;
+
+/// Installs the packages of `sources` (its files are copied) into `folder`; `None`, with a word to
+/// whoever reads the output, where there is no Node or no npm.
+///
+/// # Errors
+/// If the installation fails.
+#[expect(clippy::print_stderr, reason = "a test that did nothing must say so")]
+pub fn node_packages(sources: &Path, folder: &Path) -> Result<Option<PathBuf>> {
+    if !is_present("node", "v", MIN_NODE_MAJOR) || !is_present("npm", "", 1) {
+        eprintln!("skipped: this needs Node {MIN_NODE_MAJOR} or newer, and npm, on the PATH");
+        return Ok(None);
+    }
+    fs::create_dir_all(folder)?;
+    let _only_one = lock(folder)?;
+    for entry in fs::read_dir(sources)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            copy_if_changed(&entry.path(), &folder.join(entry.file_name()))?;
+        }
+    }
+    let wanted = fs::read_to_string(folder.join("package-lock.json"))?;
+    install_once(folder, &wanted, || {
+        let npm = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+        run(Command::new("npm").args(npm).current_dir(folder))
+    })?;
+    Ok(Some(folder.to_owned()))
+}
+
+/// Whether a program's version line has at least this number after the prefix.
+pub fn is_present(program: &str, prefix: &str, at_least: u32) -> bool {
+    let Ok(Output { stdout, .. }) = Command::new(program).arg("--version").output() else {
+        return false;
+    };
+    let version = String::from_utf8_lossy(&stdout);
+    let number = version.strip_prefix(prefix).and_then(|rest| rest.split('.').next());
+    number.and_then(|number| number.trim().parse().ok()).is_some_and(|found: u32| found >= at_least)
+}
+
+/// A script that another test is reading at this moment must not be written anew.
+fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
+    let content = fs::read(from)?;
+    if !fs::read(to).is_ok_and(|known| known == content) {
+        fs::write(to, content)?;
+    }
+    Ok(())
+}
+
+/// Installs unless the very same list was installed before.
+///
+/// # Errors
+/// If the installation fails.
+pub fn install_once(folder: &Path, list: &str, install: impl FnOnce() -> Result<()>) -> Result<()> {
+    let stamp = folder.join("installed");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
+        return Ok(());
+    }
+    install().context("cannot install; is the network reachable?")?;
+    fs::write(stamp, list)?;
+    Ok(())
+}
+
+/// Tests run at the same time, in threads or processes; one installs, the others wait.
+///
+/// # Errors
+/// If the folder is not there.
+pub fn lock(folder: &Path) -> Result<File> {
+    let file = File::create(folder.join("lock"))?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Runs a command to its end.
+///
+/// # Errors
+/// If it fails, with what it said.
+pub fn run(command: &mut Command) -> Result<()> {
+    let output = command.output()?;
+    if !output.status.success() {
+        bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}
