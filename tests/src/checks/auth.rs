@@ -75,11 +75,11 @@ impl Guarded {
     }
 }
 
-fn challenge(reply: &Reply) -> String {
+pub(super) fn challenge(reply: &Reply) -> String {
     reply.header("www-authenticate").unwrap_or_default()
 }
 
-fn is_challenged(ctx: &Ctx<'_>, what: &str, ask: &Ask) -> Verdict {
+pub(super) fn is_challenged(ctx: &Ctx<'_>, what: &str, ask: &Ask) -> Verdict {
     let reply = ctx.http(ask)?;
     let (status, challenge) = (reply.status(), challenge(&reply));
     let is_bearer = challenge.to_ascii_lowercase().starts_with("bearer");

@@ -36,6 +36,7 @@ mod http_pair;
 mod http_modern;
 mod http_headers;
 mod auth;
+mod issued;
 mod secret;
 
 use crate::case;
@@ -76,6 +77,7 @@ pub(crate) fn all() -> Result<impl Iterator<Item = Check>> {
         http_modern::CHECKS,
         http_headers::CHECKS,
         auth::CHECKS,
+        issued::CHECKS,
     ];
     let active = sections.into_iter().flatten().copied();
     Ok(active.chain(case::checks()?).chain(flow::CHECKS.iter().copied()))
