@@ -80,9 +80,9 @@ fn python_over_http() -> Result<()> {
     over_http(python_at)
 }
 
-/// The calculator, and the server that asks: one process each for all connections of a client.
+/// The calculator, the server that asks, and the one that has everything: one process each for all connections of a client.
 fn over_http(drive: impl Fn(&[&str]) -> Result<()>) -> Result<()> {
-    for server in ["mcp-calculator", ASKER] {
+    for server in ["mcp-calculator", "mcp-everything", ASKER] {
         let program = built::binary(server).display().to_string();
         let command = [&program, "--http", "127.0.0.1:0"].map(str::to_owned);
         let server = HttpServer::spawn(&command)?;

@@ -59,6 +59,8 @@ async def drive(era, revision, client):
         await calculator(era, client)
     elif "analyze_csv" in names:
         await csv(era, client)
+    elif "test_simple_text" in names:
+        await everything(era, client)
     else:
         assert "ask_form" in names, names
         await asker(era, client)
@@ -116,6 +118,33 @@ async def csv(era, client):
     with step(era, "be refused another folder"):
         arguments = {"filepath": "../numbers.csv", "operations": ["count"]}
         assert (await client.call_tool("analyze_csv", arguments)).is_error
+
+
+async def everything(era, client):
+    with step(era, "be greeted"):
+        result = await client.call_tool("greet", {"name": "you"})
+        assert result.content[0].text == "Hello, you!", result
+    with step(era, "see a picture"):
+        result = await client.call_tool("test_image_content", {})
+        assert result.content[0].mime_type == "image/png", result
+    with step(era, "see a failure"):
+        assert (await client.call_tool("test_error_handling", {})).is_error
+    with step(era, "read a resource"):
+        contents = (await client.read_resource("test://static-text")).contents
+        assert contents[0].mime_type == "text/plain", contents
+    with step(era, "get a prompt"):
+        prompt = await client.get_prompt("test_prompt_with_arguments", {"arg1": "a", "arg2": "b"})
+        assert prompt.messages[0].role == "user", prompt
+    with step(era, "complete a template argument"):
+        ref = ResourceTemplateReference(type="ref/resource", uri="test://template/{id}/data")
+        completion = (await client.complete(ref, {"name": "id", "value": "12"})).completion
+        assert completion.values, completion
+    with step(era, "answer for the model"):
+        result = await client.call_tool("test_sampling", {"prompt": "Which dish?"})
+        assert "soup" in result.content[0].text, result
+    with step(era, "answer with roots"):
+        result = await client.call_tool("test_input_required_result_list_roots", {})
+        assert ROOT in result.content[0].text, result
 
 
 async def asker(era, client):

@@ -18,6 +18,8 @@ export async function drive(era, connect, dialect) {
     await calculator(client, step, dialect, era);
   } else if (names.includes('analyze_csv')) {
     await csv(client, step);
+  } else if (names.includes('test_simple_text')) {
+    await everything(client, step);
   } else if (names.includes('ask_form')) {
     await asker(client, step, era);
   } else if (names.includes('issue_triage')) {
@@ -93,6 +95,42 @@ async function csv(client, step) {
 }
 
 /** The server asks back; `answers` below has what this client says. */
+async function everything(client, step) {
+  const call = async (name, arguments_ = {}) => client.callTool({ name, arguments: arguments_ });
+  await step('be greeted', async () => {
+    expect((await call('greet', { name: 'you' })).content[0].text, 'Hello, you!');
+  });
+  await step('see a picture', async () => {
+    const [picture] = (await call('test_image_content')).content;
+    expect([picture.type, picture.mimeType], ['image', 'image/png']);
+  });
+  await step('see a failure', async () => {
+    expect((await call('test_error_handling')).isError, true);
+  });
+  await step('read a resource', async () => {
+    const { contents } = await client.readResource({ uri: 'test://static-text' });
+    expect(contents[0].mimeType, 'text/plain');
+  });
+  await step('get a prompt', async () => {
+    const arguments_ = { arg1: 'a', arg2: 'b' };
+    const prompt = await client.getPrompt({ name: 'test_prompt_with_arguments', arguments: arguments_ });
+    expect(prompt.messages[0].role, 'user');
+  });
+  await step('complete a template argument', async () => {
+    const ref = { type: 'ref/resource', uri: 'test://template/{id}/data' };
+    const { completion } = await client.complete({ ref, argument: { name: 'id', value: '12' } });
+    expect(completion.values.length > 0, true);
+  });
+  await step('answer for the model', async () => {
+    const result = await call('test_sampling', { prompt: 'Which dish?' });
+    expect(result.content[0].text.includes('soup'), true);
+  });
+  await step('answer with roots', async () => {
+    const result = await call('test_input_required_result_list_roots');
+    expect(result.content[0].text.includes(ROOT.uri), true);
+  });
+}
+
 async function asker(client, step, era) {
   const call = async (name, arguments_ = {}) => client.callTool({ name, arguments: arguments_ });
   await step('answer a sampling request', async () => {
