@@ -285,9 +285,12 @@ async fn run_task(
     if let Err(Error::Internal(cause)) = &outcome {
         call.span().in_scope(|| tracing::error!(cause, "a task failed"));
     }
-    let mut bytes = Vec::new();
-    wire::write_outcome(&mut bytes, &registry, call.revision, &Id::none(), &outcome);
-    call.record(word_for(&outcome), bytes.len());
+    // The result is written when it is asked for; only an audit log wants its length before.
+    if registry.audit.is_some() {
+        let mut bytes = Vec::new();
+        wire::write_outcome(&mut bytes, &registry, call.revision, &Id::none(), &outcome);
+        call.record(word_for(&outcome), bytes.len());
+    }
     let failed = match &outcome {
         Err(_) => true,
         // Only 2026-07-28 tells a tool that failed from a request that did.
