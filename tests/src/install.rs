@@ -21,6 +21,15 @@ pub fn node_packages(sources: &Path, folder: &Path) -> Result<Option<PathBuf>> {
         eprintln!("skipped: this needs Node {MIN_NODE_MAJOR} or newer, and npm, on the PATH");
         return Ok(None);
     }
+    npm_packages(sources, folder)?;
+    Ok(Some(folder.to_owned()))
+}
+
+/// Installs the packages of `sources` (its files are copied) into `folder`.
+///
+/// # Errors
+/// If npm is missing, or the installation fails.
+pub fn npm_packages(sources: &Path, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)?;
     let _only_one = lock(folder)?;
     for entry in fs::read_dir(sources)? {
@@ -33,8 +42,7 @@ pub fn node_packages(sources: &Path, folder: &Path) -> Result<Option<PathBuf>> {
     install_once(folder, &wanted, || {
         let npm = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
         run(Command::new("npm").args(npm).current_dir(folder))
-    })?;
-    Ok(Some(folder.to_owned()))
+    })
 }
 
 /// Whether a program's version line has at least this number after the prefix.

@@ -6,13 +6,14 @@
 
 use crate::bridge::Bridge;
 use crate::check::{Level, Outcome};
+use crate::install;
 use crate::report::Row;
 use crate::revision::Revision;
 use crate::transport::Transport;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -49,22 +50,7 @@ impl Suite {
     /// Installs the suite under `folder`, unless it is there. Fails where npm is missing.
     pub fn install(folder: &Path) -> Result<Suite> {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("official");
-        fs::create_dir_all(folder)?;
-        let only_one = File::create(folder.join("lock"))?;
-        only_one.lock()?;
-        let lock_file = fs::read_to_string(sources.join("package-lock.json"))?;
-        let stamp = folder.join("installed");
-        if !fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock_file) {
-            for name in ["package.json", "package-lock.json"] {
-                fs::copy(sources.join(name), folder.join(name))?;
-            }
-            let arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-            let output = Command::new("npm").args(arguments).current_dir(folder).output();
-            let output = output.context("npm is needed to install the official suite")?;
-            let said = String::from_utf8_lossy(&output.stderr);
-            ensure!(output.status.success(), "cannot install the official suite: {said}");
-            fs::write(&stamp, lock_file)?;
-        }
+        install::npm_packages(&sources, folder).context("the official suite needs npm")?;
         Ok(Suite { node: node(folder)?, folder: folder.to_owned() })
     }
 
