@@ -65,7 +65,7 @@ fn frugal(schema: &mut Schema) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
     for property in properties.values_mut().filter_map(Value::as_object_mut) {
         let is_empty = |value: &Value| {
-            matches!(value, Value::Null | Value::Bool(false))
+            *value == Value::Bool(false)
                 || value.as_array().is_some_and(Vec::is_empty)
                 || value.as_str().is_some_and(str::is_empty)
                 || value.as_u64() == Some(0)
