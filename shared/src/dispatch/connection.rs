@@ -64,12 +64,13 @@ async fn converse(
     let mut is_open = true;
     let mut has_more = false;
     loop {
-        let has_room = outbox.len() + sending.left() < HIGH_WATER_BYTES;
+        let has_room = || outbox.len() + sending.left() < HIGH_WATER_BYTES;
         // After the peer has closed the rest is what the reader holds, which is little.
-        let may_handle = has_room || !is_open;
-        if may_handle {
-            has_more = handle_some(reader, session);
+        let may_handle = || has_room() || !is_open;
+        if may_handle() {
+            has_more = handle_some(reader, session, may_handle);
         }
+        let (has_room, may_handle) = (has_room(), may_handle());
         sending.collect(outbox, session);
         if !is_open && !has_more {
             return Ok(());
@@ -85,9 +86,13 @@ async fn converse(
     }
 }
 
-/// Handles the messages already here, up to a turn's. `true` if there may be more.
-fn handle_some(reader: &mut impl Reader, session: &Session) -> bool {
+/// Handles the messages already here, up to a turn's and while the answers find room. `true` if
+/// there may be more.
+fn handle_some(reader: &mut impl Reader, session: &Session, may_handle: impl Fn() -> bool) -> bool {
     for _ in 0..MESSAGES_PER_TURN {
+        if !may_handle() {
+            return true;
+        }
         match reader.next() {
             None => return false,
             Some(Frame::Message(line)) => session.line(line),
