@@ -3,8 +3,8 @@
 //! per call is the figure to trust first, because a neighbour cannot take it away.
 //!
 //! Reading order: this file, `subject.rs` (what is measured), `stdio.rs` (how), `metric.rs` (the
-//! targets), `report.rs`. `size.rs`, `csv.rs`, `filesystem.rs`, `command.rs`, `postgres.rs` and
-//! `http.rs` are further sections of the report.
+//! targets), `report.rs`. `size.rs`, `csv.rs`, `filesystem.rs`, `command.rs`, `postgres.rs`,
+//! `github.rs` and `http.rs` are further sections of the report.
 
 mod subject;
 mod stdio;
@@ -20,6 +20,7 @@ mod csv;
 mod http;
 mod filesystem;
 mod command;
+mod github;
 mod csv_file;
 mod postgres;
 
@@ -34,7 +35,7 @@ use subject::Subject;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Subjects and sections to measure: calculator, echo, rmcp, floor-blocking, floor-inline,
-    /// size, csv, filesystem, command, postgres, http; all when none is named
+    /// size, csv, filesystem, command, postgres, github, http; all when none is named
     names: Vec<String>,
     /// Rounds over all subjects; the median is reported
     #[arg(long, default_value_t = 5)]
@@ -80,6 +81,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if args.wants("postgres") {
         postgres::measure(workspace, args.quick, &mut report);
     }
+    if args.wants("github") {
+        github::measure(workspace, &mut report);
+    }
     if args.wants("http") {
         http::measure(workspace, args.quick, &mut report);
     }
@@ -107,7 +111,7 @@ fn run_optimised(workspace: &Workspace) -> Result<()> {
 fn check_names(args: &Args) -> Result<()> {
     let known: Vec<_> = subject::NAMES
         .iter()
-        .chain(&["size", "csv", "http", "filesystem", "command", "postgres"])
+        .chain(&["size", "csv", "http", "filesystem", "command", "postgres", "github"])
         .copied()
         .collect();
     match args.names.iter().find(|name| !known.contains(&name.as_str())) {
