@@ -3,8 +3,8 @@
 //! `engine` proves the conformance engine itself, `every_server` holds the servers to it,
 //! `clients` lets the official client SDKs drive them, `copied` takes them out of the workspace,
 //! `policies` holds each common flag to what it promises, `http` attacks a server over HTTP,
-//! `command` holds the command server to what it promises of processes and users, `postgres` two
-//! files to each other, `handoff` two servers to what they say of
+//! `command` holds the command server to what it promises of processes and users, `postgres` the
+//! database server to its promise that no query is left, `handoff` two servers to what they say of
 //! each other, `github` plays whole stories with an emulated GitHub.
 
 #[cfg(test)]
