@@ -173,8 +173,8 @@ fn official(workspace: &Workspace, stand: &Stand, report: &mut Report) -> Result
         return Ok(());
     };
     let mut peer = start(&issues)?;
-    let get = json!({"method": "get", "owner": "octocat", "repo": "hello", "issue_number": 1});
-    latency(OFFICIAL, &mut peer, "issue_read", &get, report)?;
+    let get = json!({"owner": "octocat", "repo": "hello", "issue_number": 1});
+    latency(OFFICIAL, &mut peer, "get_issue", &get, report)?;
     let search = json!({"query": "settings", "owner": "octocat", "repo": "hello", "perPage": 7});
     latency(OFFICIAL, &mut peer, "search_issues", &search, report)?;
     let rss = procfs::rss_mb(peer.pid).context("memory needs /proc")?;

@@ -23,7 +23,8 @@ const REFERENCE: &str = "@modelcontextprotocol/server-postgres@0.6.2";
 const ROWS: usize = 100_000;
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS bench AS SELECT n AS id, 'name ' || n AS name,
     n * 1.25 AS price, timestamp '2026-01-01' + n * interval '1 minute' AS at, n % 2 = 0 AS even
-    FROM generate_series(1, 100000) n; VACUUM ANALYZE bench";
+    FROM generate_series(1, 100000) n";
+const SETTLE: &str = "VACUUM ANALYZE bench";
 
 const MAX_SELECT_MS: Target = AtMost(0.6);
 /// Times what psql takes.
@@ -55,7 +56,8 @@ fn try_measure(workspace: &Workspace, quick: bool, report: &mut Report) -> Resul
     workspace.build(&servers, Profile::Release)?;
     let server = servers.first().context("no PostgreSQL server")?;
     let url = postgres::url()?;
-    run(Command::new("psql").args(["-q", "-d", &url, "-c", TABLE]).stdout(Stdio::null()))?;
+    let statements = ["-q", "-d", &url, "-c", TABLE, "-c", SETTLE];
+    run(Command::new("psql").args(statements).stdout(Stdio::null()))?;
     let calls = if quick { 200 } else { 2000 };
     let binary = workspace.binary(server, Profile::Release).display().to_string();
     let ours = figures(&[binary, url.clone()], calls, paged)?;

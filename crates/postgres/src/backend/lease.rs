@@ -108,6 +108,11 @@ impl Lease {
         }
     }
 
+    /// The same, after whoever waits for the answer has it. Nobody else gets the connection before.
+    pub(crate) fn rollback_later(self) {
+        tokio::spawn(self.rollback());
+    }
+
     /// Keeps what was written. A failure leaves nothing written.
     pub(crate) async fn commit(mut self) -> Result<(), Error> {
         self.connection()?.execute("COMMIT").await?;
@@ -229,11 +234,12 @@ fn opening(database: &Database, access: Access, version: u32) -> String {
         settings.push(("client_connection_check_interval", "1000".to_owned()));
     }
     let mode = if access == Access::Write { "READ WRITE" } else { "READ ONLY" };
-    let mut sql = format!("BEGIN {mode}; SELECT pg_catalog.pg_backend_pid()");
+    let mut sql = format!("BEGIN {mode}");
     for (name, value) in settings {
-        sql += &format!(", pg_catalog.set_config('{name}', '{value}', true)");
+        sql += &format!("; SET LOCAL {name} = '{value}'");
     }
-    sql += &format!(", {}", role(limits.role.as_deref(), access, version));
+    let role = role(limits.role.as_deref(), access, version);
+    sql += &format!("; SELECT pg_catalog.pg_backend_pid(), {role}");
     sql
 }
 

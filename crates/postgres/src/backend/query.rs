@@ -66,7 +66,7 @@ pub(crate) async fn run(
     let mut lease = Lease::begin(database, Access::Read).await?;
     let mut reader = Reader::default();
     match first_rows(&mut lease, database, &mut reader, &sql, parameters, budget, guard).await {
-        Ok(rows) => Ok(finish(cursors, lease, reader, rows, started).await),
+        Ok(rows) => Ok(finish(cursors, lease, reader, rows, started)),
         Err(error) => {
             lease.rollback().await;
             Err(error)
@@ -93,7 +93,7 @@ pub(crate) async fn go_on(
         Err(error) => Err(error),
     };
     match rows {
-        Ok(rows) => Ok(finish(cursors, lease, reader, rows, started).await),
+        Ok(rows) => Ok(finish(cursors, lease, reader, rows, started)),
         Err(error) => {
             lease.rollback().await;
             Err(error)
@@ -124,7 +124,7 @@ async fn first_rows(
     Ok(rows)
 }
 
-async fn finish(
+fn finish(
     cursors: &Arc<Cursors>,
     lease: Lease,
     reader: Reader,
@@ -136,7 +136,7 @@ async fn finish(
     let cursor = if rows.has_more {
         cursors.keep(Held { lease, reader, since: Instant::now() })
     } else {
-        lease.rollback().await;
+        lease.rollback_later();
         None
     };
     Page { columns, rows, cursor, elapsed }
