@@ -2,8 +2,9 @@
 //!
 //! Reading order follows the bytes: `sandbox` opens the file (and has a `listing`), `packed` unpacks it, `source` gives UTF-8,
 //! `dialect` looks at the first of them, `records` cuts them into rows, `reader` makes a table of
-//! them, as `reading` asks. `scan` hands each cell to its `column`, which reads it with `number`,
-//! `notation` and `dates` and adds it to its `stats`: a `tally` of numbers and what is `collect`ed of
+//! them, as `reading` asks, and `parts` of a long one at the same time, `cut` where records seem to
+//! begin. `scan` hands each cell to its `column`, which reads it with `number`,
+//! `notation` and `dates` and adds it to its `stats`: a `tally` of numbers, their `spread`, and what is `collect`ed of
 //! texts. `exact` turns a tally into printed digits, `summary` says what an answer takes for granted
 //! and `report` is the shape of its numbers.
 //!
@@ -16,8 +17,11 @@ mod listing;
 mod packed;
 mod source;
 mod dialect;
+mod format;
 mod records;
 mod reader;
+mod parts;
+mod cut;
 mod reading;
 mod scan;
 mod column;
@@ -27,6 +31,7 @@ mod words;
 mod dates;
 mod stats;
 mod tally;
+mod spread;
 mod collect;
 mod exact;
 mod summary;
@@ -64,6 +69,7 @@ pub(crate) use group::{Aggregate, Grouped, Grouping};
 pub(crate) use handoff::{HandedOff, Handoff, Target};
 pub(crate) use join::{Join, JoinKind, Joined, Pair};
 pub(crate) use page::Page;
+pub(crate) use parts::Cuts;
 pub(crate) use query::{Order, Queried, Query};
 pub(crate) use reading::{DateOrder, Reading};
 pub(crate) use report::{Analysis, Operation};
@@ -76,6 +82,7 @@ pub(crate) struct Backend {
     sandbox: sandbox::Sandbox,
     /// Bounds the memory of all scans together.
     pub(crate) slots: Arc<Semaphore>,
+    pub(crate) cuts: Cuts,
 }
 
 /// Scans at a time; each keeps up to 64 MiB where it has to keep anything.
@@ -111,7 +118,8 @@ impl Backend {
     /// Fails on anything that is not a directory, so that a typing error shows at start-up.
     pub(crate) fn open(dirs: &[PathBuf]) -> Result<Self, Error> {
         let sandbox = sandbox::Sandbox::open(dirs)?;
-        Ok(Self { sandbox, slots: Arc::new(Semaphore::new(MAX_SCANS)) })
+        let slots = Arc::new(Semaphore::new(MAX_SCANS));
+        Ok(Self { sandbox, slots, cuts: Cuts::for_this_machine() })
     }
 
     /// Reads the whole file, as all of these do; they block, so call them from a thread that may.
@@ -189,7 +197,7 @@ impl Backend {
 
     /// Only the header is read.
     pub(crate) fn column_names(&self, input: &Input) -> Result<Vec<String>, Error> {
-        Ok(self.table(input)?.open()?.names)
+        Ok(self.table(input)?.open()?.names.to_vec())
     }
 
     /// Paths of the files in the served directories that are named like tables: a thousand for each.
@@ -198,7 +206,7 @@ impl Backend {
     }
 
     fn table(&self, input: &Input) -> Result<TableFile, Error> {
-        Ok(TableFile::new(self.sandbox.open_file(&input.filepath)?, &input.reading))
+        Ok(TableFile::new(self.sandbox.open_file(&input.filepath)?, &input.reading, self.cuts))
     }
 }
 

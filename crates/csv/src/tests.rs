@@ -15,6 +15,7 @@ mod sums;
 mod structure;
 mod collected;
 mod scanning;
+mod parts;
 
 use std::path::PathBuf;
 

@@ -83,7 +83,7 @@ pub(crate) async fn in_turn<T: Send + 'static>(
     let slot = Arc::clone(&cx.state.slots).acquire_owned().await;
     let backend = Arc::clone(&cx.state);
     let deadline = deadline_ms.and_then(|ms| Instant::now().checked_add(Duration::from_millis(ms)));
-    let watch = Watch { cx: cx.clone(), deadline };
+    let watch = Watch { cx: cx.clone(), started: Instant::now(), deadline };
     let work = move || {
         let _slot = slot;
         work(&backend, &watch)
@@ -94,12 +94,14 @@ pub(crate) async fn in_turn<T: Send + 'static>(
 /// A scan reports to the client that asked for it.
 pub(crate) struct Watch {
     cx: Context<Backend>,
+    started: Instant,
     deadline: Option<Instant>,
 }
 
 impl Observer for Watch {
     fn progress(&self, bytes_done: u64, bytes_total: u64, rows: u64) {
-        self.cx.progress(bytes_done, Some(bytes_total), &format!("{rows} rows"));
+        let message = message(bytes_done, bytes_total, rows, self.started.elapsed());
+        self.cx.progress(bytes_done, Some(bytes_total), &message);
     }
 
     fn cancelled(&self) -> bool {
@@ -109,6 +111,15 @@ impl Observer for Watch {
     fn out_of_time(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
+}
+
+/// The rows so far, and how long the rest takes if it is as the part before it.
+pub(crate) fn message(bytes_done: u64, bytes_total: u64, rows: u64, elapsed: Duration) -> String {
+    if bytes_done >= bytes_total || bytes_done == 0 {
+        return format!("{rows} rows");
+    }
+    let share_left = (bytes_total - bytes_done) as f64 / bytes_done as f64;
+    format!("{rows} rows, about {:.0} s left", (elapsed.as_secs_f64() * share_left).ceil())
 }
 
 /// The one place where a failure of the backend becomes words for the model.

@@ -1,6 +1,6 @@
 //! Aggregates over whole columns, or over the rows of each group.
 
-use super::filter::{Filter, Test};
+use super::filter::Filter;
 use super::group::{self, Aggregate, Grouping};
 use super::page::Page;
 use super::reader::TableFile;
@@ -33,10 +33,7 @@ pub(super) fn analyze(
     let places = table.select(request.columns.as_deref())?;
     let mut scan = Scan::new(table, places)?;
     let wanted = Wanted::by(&request.operations);
-    match &test {
-        Test::Everything => scan.read_rows(wanted, observer, |_| Ok(true))?,
-        test => scan.read_rows(wanted, observer, |table| Ok(test.matches(table)))?,
-    }
+    scan.read(file, wanted, &test, observer)?;
     Ok(summary::analysis(scan, &request.operations, request.filter.is_some()))
 }
 

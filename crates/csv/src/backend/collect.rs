@@ -40,6 +40,16 @@ impl Numbers {
         }
     }
 
+    pub(super) fn append(&mut self, later: Self) {
+        if self.short.len() < later.short.len() {
+            self.short.resize_with(later.short.len(), Vec::new);
+        }
+        for (mine, theirs) in self.short.iter_mut().zip(later.short) {
+            mine.extend(theirs);
+        }
+        self.long.extend(later.long);
+    }
+
     pub(super) fn bytes(&self) -> usize {
         let short: usize = self.short.iter().map(|mantissas| mantissas.capacity() * 8).sum();
         short + self.long.capacity() * size_of::<Number>()
@@ -140,6 +150,25 @@ impl Texts {
                 }
             },
             Self::Estimated(sketch) => sketch.add(text),
+        }
+    }
+
+    /// `later` has given nothing up.
+    pub(super) fn append(&mut self, later: Self) {
+        let Self::Counted { counts: later, .. } = later else {
+            return;
+        };
+        for (text, count) in later {
+            match self {
+                Self::Counted { counts, text_bytes } => match counts.get_mut(&text) {
+                    Some(sum) => *sum += count,
+                    None => {
+                        *text_bytes += text.len();
+                        counts.insert(text, count);
+                    }
+                },
+                Self::Estimated(sketch) => sketch.add(&text),
+            }
         }
     }
 

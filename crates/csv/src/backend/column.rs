@@ -3,6 +3,8 @@
 //! A column starts empty and only ever moves towards text: integer, decimal, float, text. Once it
 //! is text its cells are only counted, which is also what makes wide text files fast.
 
+mod merge;
+
 use std::sync::Arc;
 
 use super::dates::{DateFormat, Dates};
@@ -32,6 +34,8 @@ pub(super) struct Column {
     /// Numbers with spaces around them.
     spaced: u64,
     text_because: Option<CounterExample>,
+    /// The cell that made it text.
+    first_text: Option<CounterExample>,
     is_zero_padded: bool,
     has_other_than_boolean: bool,
     /// Bit `n` is set when a number with `n` decimals was seen.
@@ -71,6 +75,12 @@ pub(super) enum Mark {
 impl Column {
     pub(super) fn new(mark: Mark, rules: Option<Arc<Reading>>) -> Self {
         Self { mark, rules, ..Self::default() }
+    }
+
+    /// As it was before any cell.
+    pub(super) fn fresh(&self) -> Self {
+        let mark = if self.first_marked.is_some() { Mark::Undecided } else { self.mark };
+        Self::new(mark, self.rules.clone())
     }
 
     #[inline]
@@ -319,8 +329,9 @@ impl Column {
         let marks = [Mark::Point, Mark::Comma].map(Mark::byte);
         self.is_zero_padded = marks.iter().any(|mark| number::is_zero_padded(word, *mark));
         let reason = if self.is_zero_padded { Reason::LeadingZero } else { Reason::NotANumber };
+        self.first_text = Some(counter_example(word, line(), reason));
         if self.is_zero_padded || self.numbers > 0 {
-            self.text_because = Some(counter_example(word, line(), reason));
+            self.text_because = self.first_text.clone();
             self.dates.rule_out();
         }
         self.dates.narrow(word, line);

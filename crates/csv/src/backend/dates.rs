@@ -67,6 +67,12 @@ impl Dates {
         }
     }
 
+    /// What both allow, `later` having begun with everything possible.
+    pub(super) fn append(&mut self, later: &Self) {
+        self.possible &= later.possible;
+        self.decided_at = self.decided_at.or(later.decided_at);
+    }
+
     pub(super) fn rule_out(&mut self) {
         self.possible = 0;
     }

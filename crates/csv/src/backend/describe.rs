@@ -136,12 +136,11 @@ pub(super) fn describe(
     let mut scan = Scan::new(table, places)?;
     let mut sample = Vec::new();
     let mut duplicates = Duplicates::default();
-    scan.read_rows(Wanted::by(OPERATIONS), observer, |table| {
+    scan.read_in_turn(Wanted::by(OPERATIONS), observer, |table| {
         if sample.len() < request.sample_rows {
             sample.push(shown_row(table, request.first_column));
         }
         duplicates.look_at(table.records.unquoted(), table);
-        Ok(true)
     })?;
     scan.table.oddities.duplicate_rows = duplicates.found.take();
     Ok(conclude(scan, request, sample, duplicates.looked_at))

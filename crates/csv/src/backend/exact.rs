@@ -45,6 +45,11 @@ impl BigDecimal {
         }
     }
 
+    /// The digits of the number times `10^scale`, which is at least its own scale.
+    pub(super) fn digits_at(&self, scale: u32) -> BigInt {
+        &self.digits * BigInt::from(10).pow(scale.saturating_sub(self.scale))
+    }
+
     pub(super) fn to_f64(&self) -> f64 {
         self.to_text().parse().unwrap_or(f64::NAN)
     }

@@ -14,9 +14,10 @@ use super::column::Column;
 use super::filter::{Filter, Test};
 use super::grid;
 use super::page::Page;
+use super::parts::{self, Gather};
 use super::reader::{TableFile, TableReader};
 use super::report::{ColumnReport, Grid, Operation};
-use super::scan::{MAX_KEPT_BYTES, Scan};
+use super::scan::{self, MAX_KEPT_BYTES, Scan};
 use super::stats::Stats;
 use super::tally::Wanted;
 use super::{Error, Observer, summary};
@@ -69,6 +70,15 @@ pub(super) struct Group {
     pub(super) stats: Vec<Stats>,
 }
 
+impl Group {
+    fn append(&mut self, later: Self, lines_before: u64) {
+        self.rows += later.rows;
+        for (mine, theirs) in self.stats.iter_mut().zip(later.stats) {
+            mine.append(theirs, lines_before);
+        }
+    }
+}
+
 /// The groups by their keys, each key as [`grid::push_key`] writes it.
 pub(super) type Groups = HashMap<Box<[u8]>, Group, RandomState>;
 
@@ -88,9 +98,17 @@ pub(super) fn group(
         }
     }
     let wanted = wanted_by_column(&table, request, &places)?;
-    let mut gathering = Gathering::new(Scan::new(table, places)?, keys, wanted);
-    gathering.read_rows(&test, observer)?;
-    conclude(gathering, request)
+    let mut scan = Scan::new(table, places)?;
+    let columns = std::mem::take(&mut scan.columns);
+    let mut gathering = Gathering::new(columns, &keys, &wanted, &test);
+    parts::read(&mut scan.table, file, &mut gathering, observer)?;
+    gathering.stay_within_memory();
+    if let Some(sketch) = &gathering.too_many {
+        return Err(Error::TooManyGroups { estimate: sketch.count() });
+    }
+    (scan.columns, scan.matched) = (gathering.columns, gathering.matched);
+    scan.settle();
+    conclude(scan, &keys, gathering.groups, request)
 }
 
 fn wanted_by_column(
@@ -109,11 +127,13 @@ fn wanted_by_column(
     Ok(operations.iter().map(|operations| Wanted::by(operations)).collect())
 }
 
-/// The pass over the file.
-struct Gathering {
-    scan: Scan,
-    keys: Vec<usize>,
-    wanted: Vec<Wanted>,
+/// The groups, and what their columns are.
+struct Gathering<'a> {
+    columns: Vec<(usize, Column)>,
+    matched: u64,
+    keys: &'a [usize],
+    wanted: &'a [Wanted],
+    test: &'a Test,
     groups: Groups,
     /// Bytes of the keys.
     key_bytes: usize,
@@ -122,34 +142,61 @@ struct Gathering {
     too_many: Option<HyperLogLog>,
 }
 
-impl Gathering {
-    fn new(scan: Scan, keys: Vec<usize>, wanted: Vec<Wanted>) -> Self {
-        let (groups, key) = (Groups::default(), Vec::new());
-        Self { scan, keys, wanted, groups, key_bytes: 0, key, too_many: None }
-    }
-
-    fn read_rows(&mut self, test: &Test, observer: &dyn Observer) -> Result<(), Error> {
-        while self.scan.table.advance(observer)? {
-            self.add_row(test.matches(&self.scan.table));
-            if self.scan.table.rows.is_multiple_of(4096) {
-                self.stay_within_memory();
-            }
-        }
-        self.stay_within_memory();
-        self.scan.settle();
-        match &self.too_many {
-            Some(sketch) => Err(Error::TooManyGroups { estimate: sketch.count() }),
-            None => Ok(()),
-        }
+impl Gather for Gathering<'_> {
+    fn fresh(&self) -> Self {
+        let columns = self.columns.iter().map(|(place, column)| (*place, column.fresh()));
+        Self::new(columns.collect(), self.keys, self.wanted, self.test)
     }
 
     #[inline]
-    fn add_row(&mut self, is_counted: bool) {
-        let Scan { table, columns, matched } = &mut self.scan;
+    fn add_row(&mut self, table: &TableReader) {
+        self.count_row(table);
+        if table.rows.is_multiple_of(4096) {
+            self.stay_within_memory();
+        }
+    }
+
+    fn can_append(&self, later: &Self) -> bool {
+        let is_mergeable = |group: &Group| group.stats.iter().all(Stats::is_mergeable);
+        scan::can_append(&self.columns, &later.columns)
+            && later.too_many.is_none()
+            && later.groups.values().all(is_mergeable)
+    }
+
+    fn append(&mut self, later: Self, lines_before: u64) {
+        self.matched += later.matched;
+        scan::append(&mut self.columns, later.columns, lines_before);
+        for (key, theirs) in later.groups {
+            if let Some(sketch) = &mut self.too_many {
+                sketch.add(&key);
+            } else if let Some(mine) =
+                group_of(&mut self.groups, &key, self.wanted.len(), &mut self.key_bytes)
+            {
+                mine.append(theirs, lines_before);
+            }
+        }
+        self.stay_within_memory();
+    }
+}
+
+impl<'a> Gathering<'a> {
+    fn new(
+        columns: Vec<(usize, Column)>,
+        keys: &'a [usize],
+        wanted: &'a [Wanted],
+        test: &'a Test,
+    ) -> Self {
+        let (groups, key) = (Groups::default(), Vec::new());
+        Self { columns, matched: 0, keys, wanted, test, groups, key_bytes: 0, key, too_many: None }
+    }
+
+    #[inline]
+    fn count_row(&mut self, table: &TableReader) {
+        let is_counted = self.test.matches(table);
         if is_counted {
-            *matched += 1;
+            self.matched += 1;
             self.key.clear();
-            for place in &self.keys {
+            for place in self.keys {
                 grid::push_key(&mut self.key, table.field(*place));
             }
             if let Some(sketch) = &mut self.too_many {
@@ -166,7 +213,7 @@ impl Gathering {
         }
         let line = || table.records.line();
         let mut stats = group.map(|group| group.stats.iter_mut());
-        for ((place, column), wanted) in columns.iter_mut().zip(&self.wanted) {
+        for ((place, column), wanted) in self.columns.iter_mut().zip(self.wanted) {
             let stats = stats.as_mut().and_then(Iterator::next);
             match (table.field(*place), stats) {
                 (Some(cell), Some(stats)) => {
@@ -218,15 +265,19 @@ fn group_of<'a>(
     groups.get_mut(key)
 }
 
-fn conclude(gathering: Gathering, request: &Grouping) -> Result<Grouped, Error> {
-    let Gathering { scan, keys, groups, .. } = gathering;
+fn conclude(
+    scan: Scan,
+    keys: &[usize],
+    groups: Groups,
+    request: &Grouping,
+) -> Result<Grouped, Error> {
     let operations: Vec<Operation> =
         request.aggregates.iter().map(|aggregate| aggregate.operation).collect();
     let assumptions = summary::assumptions(&scan, &operations);
     let count = groups.len() as u64;
     let is_numeric: Vec<(usize, bool)> =
         scan.columns.iter().map(|(place, column)| (*place, column.is_numeric())).collect();
-    let table = grid::of_groups(&scan.table, &keys, request, groups, &is_numeric)?;
+    let table = grid::of_groups(&scan.table, keys, request, groups, &is_numeric)?;
     let matched = request.filter.as_ref().map(|_| scan.matched);
     let rows = scan.table.rows;
     let names = &scan.table.names;

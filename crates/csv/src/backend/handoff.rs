@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::column::Column;
+use super::filter::Test;
 use super::reader::TableFile;
 use super::report::{ColumnType, Operation, Value};
 use super::scan::Scan;
@@ -57,7 +58,7 @@ pub(super) fn hand_off(
     let table = file.open()?;
     let places = table.select(None)?;
     let mut scan = Scan::new(table, places)?;
-    scan.read_rows(Wanted::by(OPERATIONS), observer, |_| Ok(true))?;
+    scan.read(file, Wanted::by(OPERATIONS), &Test::Everything, observer)?;
     if scan.table.records.source().compression().is_some() {
         return Err(Error::Option {
             text: "unpack the file first; databases differ in what they unpack",

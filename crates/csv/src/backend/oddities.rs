@@ -49,15 +49,28 @@ pub(crate) struct Place {
     pub(crate) line: u64,
 }
 
+const MAX_LINES: usize = 5;
+
 impl Rows {
     #[inline]
     pub(super) fn note(rows: &mut Option<Self>, line: impl Fn() -> u64) {
-        const MAX_LINES: usize = 5;
         let rows = rows.get_or_insert_default();
         rows.count += 1;
         if rows.first_lines.len() < MAX_LINES {
             rows.first_lines.push(line());
         }
+    }
+
+    /// Appends those of a later part of the file, which begins behind so many lines.
+    pub(super) fn append(rows: &mut Option<Self>, later: Option<Self>, lines_before: u64) {
+        let Some(later) = later else {
+            return;
+        };
+        let rows = rows.get_or_insert_default();
+        rows.count += later.count;
+        let lines = later.first_lines.into_iter().map(|line| line + lines_before);
+        rows.first_lines.extend(lines);
+        rows.first_lines.truncate(MAX_LINES);
     }
 
     fn sentence(&self, what: &str) -> String {
@@ -68,6 +81,17 @@ impl Rows {
 }
 
 impl Oddities {
+    /// Those noted row by row in a later part of the file, which begins behind so many lines.
+    pub(super) fn append(&mut self, later: Self, lines_before: u64) {
+        for (rows, later) in [
+            (&mut self.short_rows, later.short_rows),
+            (&mut self.long_rows, later.long_rows),
+            (&mut self.stray_quotes, later.stray_quotes),
+        ] {
+            Rows::append(rows, later, lines_before);
+        }
+    }
+
     /// For answers that do not carry the table itself.
     pub(super) fn sentences(&self, is_one_column: bool) -> Vec<String> {
         let rows = [

@@ -3,10 +3,10 @@
 //! A few bytes can unpack to terabytes. Memory stays bounded because nothing is kept, and time
 //! because a file that unpacks to absurd sizes is given up.
 
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
@@ -22,21 +22,21 @@ const MAX_RATIO: u64 = 1_000;
 
 pub(super) struct Packed {
     format: &'static str,
-    unpacked: Box<dyn Read>,
+    unpacked: Box<dyn Read + Send>,
     /// Bytes read of the file itself.
-    packed_bytes: Rc<Cell<u64>>,
+    packed_bytes: Arc<AtomicU64>,
     unpacked_bytes: u64,
 }
 
 impl Packed {
     /// `None` unless the file begins like a compressed one.
     pub(super) fn open(file: &File, magic: &[u8]) -> io::Result<Option<Self>> {
-        let packed_bytes = Rc::new(Cell::new(0));
+        let packed_bytes = Arc::new(AtomicU64::new(0));
         let counted = || -> io::Result<_> {
             let file = file.try_clone()?;
-            Ok(BufReader::new(Counted { file, bytes: Rc::clone(&packed_bytes) }))
+            Ok(BufReader::new(Counted { file, bytes: Arc::clone(&packed_bytes) }))
         };
-        let (format, unpacked): (_, Box<dyn Read>) = match magic {
+        let (format, unpacked): (_, Box<dyn Read + Send>) = match magic {
             [0x1F, 0x8B, ..] => ("gzip", Box::new(MultiGzDecoder::new(counted()?))),
             [b'B', b'Z', b'h', ..] => ("bzip2", Box::new(MultiBzDecoder::new(counted()?))),
             [0x28, 0xB5, 0x2F, 0xFD, ..] => ("zstd", Box::new(Frames::new(counted()?))),
@@ -50,27 +50,27 @@ impl Packed {
     }
 
     pub(super) fn packed_bytes(&self) -> u64 {
-        self.packed_bytes.get()
+        self.packed_bytes.load(Ordering::Relaxed)
     }
 
     pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize, Error> {
         let what = self.format;
         let len = self.unpacked.read(into).map_err(|_| Error::Damaged { what })?;
         self.unpacked_bytes += len as u64;
-        let allowed = MAX_BYTES.max(self.packed_bytes.get().saturating_mul(MAX_RATIO));
+        let allowed = MAX_BYTES.max(self.packed_bytes().saturating_mul(MAX_RATIO));
         if self.unpacked_bytes > allowed { Err(Error::Bomb { what }) } else { Ok(len) }
     }
 }
 
 struct Counted {
     file: File,
-    bytes: Rc<Cell<u64>>,
+    bytes: Arc<AtomicU64>,
 }
 
 impl Read for Counted {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let len = self.file.read(into)?;
-        self.bytes.set(self.bytes.get() + len as u64);
+        self.bytes.fetch_add(len as u64, Ordering::Relaxed);
         Ok(len)
     }
 }

@@ -10,8 +10,10 @@ use std::sync::Arc;
 
 use super::column::shown;
 use super::dialect::{self, NO_DELIMITER, Sniffed};
+use super::format::Format;
 use super::number;
 use super::oddities::{Oddities, Place, Rows};
+use super::parts::Cuts;
 use super::reading::Reading;
 use super::records::Records;
 use super::source::Source;
@@ -21,12 +23,13 @@ use super::{Error, Observer};
 pub(super) struct TableFile {
     file: File,
     pub(super) reading: Arc<Reading>,
+    pub(super) cuts: Cuts,
 }
 
 pub(super) struct TableReader {
     pub(super) records: Records,
-    pub(super) sniffed: Sniffed,
-    pub(super) names: Vec<String>,
+    pub(super) sniffed: Arc<Sniffed>,
+    pub(super) names: Arc<Vec<String>>,
     pub(super) header: FirstRecord,
     pub(super) rows: u64,
     pub(super) oddities: Oddities,
@@ -34,8 +37,19 @@ pub(super) struct TableReader {
     /// Time ran out before the end of the file.
     pub(super) is_cut_off: bool,
     /// The first record has been read and is itself a row.
-    is_row_waiting: bool,
+    pub(super) is_row_waiting: bool,
     refills: u64,
+    /// Parts that had to be read again, one after the other.
+    pub(super) parts_read_again: u64,
+}
+
+/// What reading a part of a table takes; moves into the thread that does.
+pub(super) struct Seed {
+    source: Source,
+    format: Format,
+    sniffed: Arc<Sniffed>,
+    names: Arc<Vec<String>>,
+    reading: Arc<Reading>,
 }
 
 pub(super) enum FirstRecord {
@@ -47,8 +61,8 @@ pub(super) enum FirstRecord {
 }
 
 impl TableFile {
-    pub(super) fn new(file: File, reading: &Reading) -> Self {
-        Self { file, reading: Arc::new(reading.clone()) }
+    pub(super) fn new(file: File, reading: &Reading, cuts: Cuts) -> Self {
+        Self { file, reading: Arc::new(reading.clone()), cuts }
     }
 
     pub(super) fn open(&self) -> Result<TableReader, Error> {
@@ -82,9 +96,10 @@ impl TableReader {
         };
         Ok(Self {
             refills: 0,
+            parts_read_again: 0,
             records,
-            sniffed,
-            names,
+            sniffed: Arc::new(sniffed),
+            names: Arc::new(names),
             is_row_waiting: matches!(header, FirstRecord::Data),
             header,
             rows: 0,
@@ -94,13 +109,50 @@ impl TableReader {
         })
     }
 
+    pub(super) fn seed(&self) -> Result<Seed, Error> {
+        let source = self.records.source().at(self.records.stands_at().0)?;
+        Ok(Seed {
+            source,
+            format: self.records.format(),
+            sniffed: Arc::clone(&self.sniffed),
+            names: Arc::clone(&self.names),
+            reading: Arc::clone(&self.reading),
+        })
+    }
+
+    /// Where the next row begins: its byte and its line.
+    pub(super) fn stands_at(&self) -> (u64, u64) {
+        self.records.stands_at()
+    }
+
+    /// There is nothing more to read, or no time to.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_cut_off || !self.records.has_stopped()
+    }
+
+    /// Adds what was found in a part of the table behind so many lines.
+    pub(super) fn append(&mut self, part: &Self, lines_before: u64) {
+        self.rows += part.rows;
+        self.oddities.append(part.oddities.clone(), lines_before);
+        self.records.append(&part.records, lines_before);
+        self.is_cut_off |= part.is_cut_off;
+    }
+
+    /// Goes on where a part ended: at `offset`, on the given physical line.
+    pub(super) fn resume(&mut self, offset: u64, line: u64) -> Result<(), Error> {
+        let mut source = self.records.source().at(offset)?;
+        source.note_invalid(self.records.source().first_invalid());
+        self.records.resume(source, self.records.format(), offset, line);
+        Ok(())
+    }
+
     /// Moves to the next row; `false` at the end.
     #[inline]
     pub(super) fn advance(&mut self, observer: &dyn Observer) -> Result<bool, Error> {
         if self.is_row_waiting {
             self.is_row_waiting = false;
         } else if self.is_cut_off || !self.records.advance()? {
-            return self.finish(observer).map(|()| false);
+            return if self.is_over() { self.finish(observer).map(|()| false) } else { Ok(false) };
         }
         self.rows += 1;
         self.note_oddities();
@@ -183,6 +235,40 @@ impl TableReader {
         if records.has_stray_quote() {
             Rows::note(&mut self.oddities.stray_quotes, line);
         }
+    }
+}
+
+impl Seed {
+    pub(super) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.format
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The rows from `offset` on, before the first that begins at `stop_at`.
+    pub(super) fn table(&self, offset: u64, stop_at: u64) -> Result<TableReader, Error> {
+        let mut records = Records::unread(self.source.at(offset)?);
+        records.begin(self.format, offset, 1);
+        records.stop_at = stop_at;
+        Ok(TableReader {
+            refills: 0,
+            parts_read_again: 0,
+            records,
+            sniffed: Arc::clone(&self.sniffed),
+            names: Arc::clone(&self.names),
+            header: FirstRecord::None,
+            rows: 0,
+            oddities: Oddities::default(),
+            reading: Arc::clone(&self.reading),
+            is_cut_off: false,
+            is_row_waiting: false,
+        })
     }
 }
 

@@ -7,11 +7,12 @@
 use std::cell::Cell;
 
 use csv_core::ReadRecordResult;
-use memchr::{memchr, memchr_iter, memchr2};
+use memchr::{memchr, memchr_iter};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Error;
+use super::format::Format;
 use super::oddities::is_zero;
 use super::reading::Reading;
 use super::source::Source;
@@ -25,7 +26,7 @@ pub(super) struct Records {
     source: Source,
     source_ended: bool,
     parser: csv_core::Reader,
-    delimiter: u8,
+    format: Format,
     /// The record being read and what follows it; bytes from `filled` on are stale.
     window: Vec<u8>,
     filled: usize,
@@ -37,10 +38,8 @@ pub(super) struct Records {
     unquoted: Vec<u8>,
     ends: Vec<usize>,
     field_count: usize,
-    newline: u8,
     /// Bytes before the window, from the start of the file.
     window_offset: u64,
-    escapes: bool,
     /// A position in the window and its physical line, moved on only when a line is asked for.
     line_mark: Cell<(usize, u64)>,
     pub(super) refills: u64,
@@ -48,16 +47,26 @@ pub(super) struct Records {
     pub(super) blank_lines: u64,
     /// The line of a quote that was still open at the end of the file.
     pub(super) unterminated: Option<u64>,
+    /// Records from this byte on are not read.
+    pub(super) stop_at: u64,
 }
 
 impl Records {
     /// Reads the first window, for [`Self::sample`].
     pub(super) fn new(source: Source) -> Result<Self, Error> {
-        let mut records = Self {
+        let mut records = Self::unread(source);
+        records.window_offset = records.source.bom_len();
+        while records.filled < WINDOW_BYTES && records.refill()? {}
+        Ok(records)
+    }
+
+    /// For [`Self::begin`].
+    pub(super) fn unread(source: Source) -> Self {
+        Self {
             source,
             source_ended: false,
             parser: csv_core::Reader::new(),
-            delimiter: b',',
+            format: Format { delimiter: b',', newline: b'\n', escapes: false },
             window: vec![0; WINDOW_BYTES],
             filled: 0,
             record_start: 0,
@@ -66,18 +75,14 @@ impl Records {
             unquoted: vec![0; 4096],
             ends: vec![0; 64],
             field_count: 0,
-            newline: b'\n',
             window_offset: 0,
-            escapes: false,
             line_mark: Cell::new((0, 1)),
             refills: 0,
             line_ends: LineEnds::default(),
             blank_lines: 0,
             unterminated: None,
-        };
-        records.window_offset = records.source.bom_len();
-        while records.filled < WINDOW_BYTES && records.refill()? {}
-        Ok(records)
+            stop_at: u64::MAX,
+        }
     }
 
     /// The start of the file, and whether that is all of it.
@@ -94,16 +99,57 @@ impl Records {
         reading: &Reading,
     ) {
         self.next = prelude_len;
-        self.delimiter = delimiter;
-        self.newline = newline;
-        self.escapes = reading.backslash_escapes;
-        let escape = self.escapes.then_some(b'\\');
-        self.parser = csv_core::ReaderBuilder::new().delimiter(delimiter).escape(escape).build();
+        self.format = Format { delimiter, newline, escapes: reading.backslash_escapes };
+        self.parser = self.format.parser();
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Goes on at `offset`, where a record begins, on the given physical line.
+    pub(super) fn resume(&mut self, source: Source, format: Format, offset: u64, line: u64) {
+        (self.source, self.source_ended) = (source, false);
+        self.begin(format, offset, line);
+    }
+
+    /// The source stands at `offset`.
+    pub(super) fn begin(&mut self, format: Format, offset: u64, line: u64) {
+        self.format = format;
+        self.parser = format.parser();
+        // It would take the bytes of a byte order mark for one where it has read nothing yet.
+        let _primed = self.parser.read_record(b"x\n", &mut [0; 8], &mut [0; 8]);
+        self.window_offset = offset;
+        (self.filled, self.record_start, self.record_len, self.next) = (0, 0, 0, 0);
+        self.line_mark.set((0, line));
+    }
+
+    /// For a part of a file: what comes before its first record belongs to the part before.
+    pub(super) fn skip_to_first(&mut self) -> Result<bool, Error> {
+        let is_record = self.skip_blank_lines()?;
+        self.blank_lines = 0;
+        self.line_mark.set((self.record_start, 1));
+        Ok(is_record)
+    }
+
+    /// Adds what was found in a part of the file behind so many lines.
+    pub(super) fn append(&mut self, part: &Self, lines_before: u64) {
+        self.line_ends.lf += part.line_ends.lf;
+        self.line_ends.crlf += part.line_ends.crlf;
+        self.line_ends.cr += part.line_ends.cr;
+        self.blank_lines += part.blank_lines;
+        self.unterminated = part.unterminated.map(|line| line + lines_before);
+        self.source.note_invalid(part.source.first_invalid());
+    }
+
+    /// The next record begins where this reader was told to stop.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.next < self.filled && self.offset() >= self.stop_at
     }
 
     /// Moves to the next record; `false` at the end.
     pub(super) fn advance(&mut self) -> Result<bool, Error> {
-        if !self.skip_blank_lines()? {
+        if !self.skip_blank_lines()? || self.offset() >= self.stop_at {
             return Ok(false);
         }
         self.field_count = 0;
@@ -175,11 +221,17 @@ impl Records {
         self.window_offset + self.record_start as u64
     }
 
+    /// Where reading goes on, and on which line.
+    pub(super) fn stands_at(&self) -> (u64, u64) {
+        let passed = self.window.get(self.record_start..self.next).unwrap_or_default();
+        (self.window_offset + self.next as u64, self.line() + self.count_lines(passed))
+    }
+
     /// A quote inside an unquoted field, or something other than a delimiter after a closing one.
     pub(super) fn has_stray_quote(&self) -> bool {
         let raw_end = self.record_start + self.record_len;
         let raw = self.window.get(self.record_start..raw_end).unwrap_or_default();
-        memchr(b'"', raw).is_some() && !is_well_quoted(raw, self.delimiter, self.escapes)
+        memchr(b'"', raw).is_some() && !self.format.is_well_quoted(raw)
     }
 
     pub(super) fn source(&self) -> &Source {
@@ -281,7 +333,7 @@ impl Records {
     }
 
     fn count_lines(&self, bytes: &[u8]) -> u64 {
-        memchr_iter(self.newline, bytes).count() as u64
+        memchr_iter(self.format.newline, bytes).count() as u64
     }
 }
 
@@ -297,46 +349,4 @@ pub(crate) struct LineEnds {
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(default)]
     pub(crate) cr: u64,
-}
-
-fn is_well_quoted(mut raw: &[u8], delimiter: u8, escapes: bool) -> bool {
-    loop {
-        let rest = match raw {
-            [b'"', quoted @ ..] => match after_closing_quote(quoted, escapes) {
-                Some(rest) => rest,
-                None => return false,
-            },
-            bare => {
-                let len = memchr(delimiter, bare).unwrap_or(bare.len());
-                let Some((field, rest)) = bare.split_at_checked(len) else {
-                    return false;
-                };
-                if memchr(b'"', field).is_some() {
-                    return false;
-                }
-                rest
-            }
-        };
-        match rest {
-            [] => return true,
-            [byte, following @ ..] if *byte == delimiter => raw = following,
-            _ => return false,
-        }
-    }
-}
-
-fn after_closing_quote(mut quoted: &[u8], escapes: bool) -> Option<&[u8]> {
-    loop {
-        if escapes
-            && let Some(place) = memchr2(b'"', b'\\', quoted)
-            && quoted.get(place) == Some(&b'\\')
-        {
-            quoted = quoted.get(place + 2..)?;
-            continue;
-        }
-        match quoted.get(memchr(b'"', quoted)? + 1..)? {
-            [b'"', rest @ ..] => quoted = rest,
-            rest => return Some(rest),
-        }
-    }
 }

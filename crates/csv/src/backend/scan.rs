@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::column::{Column, Mark};
-use super::reader::TableReader;
+use super::filter::Test;
+use super::parts::{self, Gather};
+use super::reader::{TableFile, TableReader};
 use super::tally::Wanted;
 use super::{Error, Observer};
 
@@ -32,32 +34,36 @@ impl Scan {
         Ok(Self { columns: places.into_iter().map(column).collect(), table, matched: 0 })
     }
 
-    /// All cells decide what their column is; those of rows that `counts` lets through are counted.
-    pub(super) fn read_rows(
+    /// All cells decide what their column is; those of rows that `test` lets through are counted.
+    pub(super) fn read(
+        &mut self,
+        file: &TableFile,
+        wanted: Wanted,
+        test: &Test,
+        observer: &dyn Observer,
+    ) -> Result<(), Error> {
+        let columns = std::mem::take(&mut self.columns);
+        let mut cells = Cells { columns, matched: 0, wanted, test };
+        parts::read(&mut self.table, file, &mut cells, observer)?;
+        (self.columns, self.matched) = (cells.columns, cells.matched);
+        self.settle();
+        Ok(())
+    }
+
+    /// As [`Self::read`], in one go, for a caller that looks at the rows as well.
+    pub(super) fn read_in_turn(
         &mut self,
         wanted: Wanted,
         observer: &dyn Observer,
-        mut counts: impl FnMut(&TableReader) -> Result<bool, Error>,
+        mut look: impl FnMut(&TableReader),
     ) -> Result<(), Error> {
-        let Self { table, columns, matched } = self;
-        let keeps_cells = wanted.numbers || wanted.texts;
-        while table.advance(observer)? {
-            if keeps_cells && table.rows.is_multiple_of(ROWS_BETWEEN_CHECKS) {
-                stay_within_memory(columns, MAX_KEPT_BYTES);
-            }
-            if !counts(table)? {
-                classify(table, columns);
-                continue;
-            }
-            *matched += 1;
-            let line = || table.records.line();
-            for (place, column) in columns.iter_mut() {
-                match table.field(*place) {
-                    Some(cell) => column.push(cell, wanted, &line),
-                    None => column.push_missing(),
-                };
-            }
+        let columns = std::mem::take(&mut self.columns);
+        let mut cells = Cells { columns, matched: 0, wanted, test: &Test::Everything };
+        while self.table.advance(observer)? {
+            look(&self.table);
+            cells.add_row(&self.table);
         }
+        (self.columns, self.matched) = (cells.columns, cells.matched);
         self.settle();
         Ok(())
     }
@@ -79,6 +85,66 @@ impl Scan {
         }
         let columns = self.columns.iter_mut().map(|(_, column)| column);
         columns.filter(|column| column.may_separate_thousands()).for_each(Column::refuse_mark);
+    }
+}
+
+/// The cells of the columns asked for.
+struct Cells<'a> {
+    columns: Vec<(usize, Column)>,
+    matched: u64,
+    wanted: Wanted,
+    test: &'a Test,
+}
+
+impl Gather for Cells<'_> {
+    fn fresh(&self) -> Self {
+        let columns = self.columns.iter().map(|(place, column)| (*place, column.fresh()));
+        Self { columns: columns.collect(), matched: 0, ..*self }
+    }
+
+    #[inline]
+    fn add_row(&mut self, table: &TableReader) {
+        if self.wanted.keeps_cells() && table.rows.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+            stay_within_memory(&mut self.columns, MAX_KEPT_BYTES);
+        }
+        if !self.test.matches(table) {
+            return classify(table, &mut self.columns);
+        }
+        self.matched += 1;
+        let line = || table.records.line();
+        for (place, column) in &mut self.columns {
+            match table.field(*place) {
+                Some(cell) => column.push(cell, self.wanted, &line),
+                None => column.push_missing(),
+            };
+        }
+    }
+
+    fn can_append(&self, later: &Self) -> bool {
+        can_append(&self.columns, &later.columns)
+    }
+
+    fn append(&mut self, later: Self, lines_before: u64) {
+        self.matched += later.matched;
+        append(&mut self.columns, later.columns, lines_before);
+        if self.wanted.keeps_cells() {
+            stay_within_memory(&mut self.columns, MAX_KEPT_BYTES);
+        }
+    }
+}
+
+/// For the same columns in two parts of a file.
+pub(super) fn can_append(columns: &[(usize, Column)], later: &[(usize, Column)]) -> bool {
+    columns.iter().zip(later).all(|((_, column), (_, later))| column.can_append(later))
+}
+
+pub(super) fn append(
+    columns: &mut [(usize, Column)],
+    later: Vec<(usize, Column)>,
+    lines_before: u64,
+) {
+    for ((_, column), (_, later)) in columns.iter_mut().zip(later) {
+        column.append(later, lines_before);
     }
 }
 

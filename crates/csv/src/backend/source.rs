@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::os::unix::fs::FileExt;
 use std::time::SystemTime;
 
 use super::Error;
@@ -18,7 +19,8 @@ pub(super) struct Source {
     head: Vec<u8>,
     encoding: Encoding,
     bom_len: usize,
-    bytes_read: u64,
+    /// Where the file is read next. Kept here, because parts of a file are read at the same time.
+    position: u64,
     /// Raw UTF-16 bytes that do not yet make a whole character.
     undecoded: Vec<u8>,
     /// Decoded text the reader had no room for.
@@ -50,7 +52,7 @@ impl Source {
             head: Vec::new(),
             encoding: Encoding::Utf8,
             bom_len: 0,
-            bytes_read: 0,
+            position: 0,
             undecoded: Vec::new(),
             decoded: Vec::new(),
             utf8: Utf8Check::default(),
@@ -77,6 +79,48 @@ impl Source {
         Ok(())
     }
 
+    /// Whether reading can begin anywhere: a byte of the file is a byte of the text.
+    pub(super) fn is_plain(&self) -> bool {
+        self.packed.is_none() && self.encoding == Encoding::Utf8
+    }
+
+    /// The same file from `offset` on, where a character begins. Only for plain files.
+    pub(super) fn at(&self, offset: u64) -> io::Result<Self> {
+        let utf8 =
+            Utf8Check { bytes_checked: offset - self.bom_len as u64, ..Utf8Check::default() };
+        Ok(Self {
+            file: self.file.try_clone()?,
+            opened_as: self.opened_as.clone(),
+            packed: None,
+            head: Vec::new(),
+            encoding: self.encoding,
+            bom_len: self.bom_len,
+            position: offset,
+            undecoded: Vec::new(),
+            decoded: Vec::new(),
+            utf8,
+        })
+    }
+
+    /// Some bytes from `offset` on, whatever is read otherwise.
+    pub(super) fn peek_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let mut len = 0;
+        while let Some(rest) = into.get_mut(len..).filter(|rest| !rest.is_empty()) {
+            match self.file.read_at(rest, offset + len as u64) {
+                Ok(0) => break,
+                Ok(more) => len += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(len)
+    }
+
+    /// Takes over what another reader found in the bytes before this one's.
+    pub(super) fn note_invalid(&mut self, first: Option<u64>) {
+        self.utf8.first_invalid = [self.utf8.first_invalid, first].into_iter().flatten().min();
+    }
+
     /// Fills as much of `into` as one read gives; 0 is the end of the file.
     pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize, Error> {
         match self.encoding {
@@ -91,7 +135,7 @@ impl Source {
 
     /// Of the file, compressed or not.
     pub(super) fn bytes_read(&self) -> u64 {
-        self.packed.as_ref().map_or(self.bytes_read, Packed::packed_bytes)
+        self.packed.as_ref().map_or(self.position, Packed::packed_bytes)
     }
 
     /// The name of the compression, if there is one.
@@ -142,11 +186,11 @@ impl Source {
             return packed.read(into);
         }
         loop {
-            match self.file.read(into) {
+            match self.file.read_at(into, self.position) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
                 Ok(len) => {
-                    self.bytes_read += len as u64;
+                    self.position += len as u64;
                     return Ok(len);
                 }
             }

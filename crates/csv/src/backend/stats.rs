@@ -53,6 +53,26 @@ impl Stats {
         }
     }
 
+    /// Sums in `f64` depend on the order of their numbers, and what was given up is gone.
+    pub(super) fn is_mergeable(&self) -> bool {
+        !self.tally.has_inexact() && !self.is_over_budget && !self.has_freed_texts()
+    }
+
+    /// `later` began behind `lines_before` lines.
+    pub(super) fn append(&mut self, later: Self, lines_before: u64) {
+        self.tally.append(later.tally, lines_before);
+        self.empty += later.empty;
+        self.null_tokens += later.null_tokens;
+        self.non_finite += later.non_finite;
+        self.texts += later.texts;
+        if let Some(later) = later.numbers_kept.filter(|_| !self.is_over_budget) {
+            self.numbers_kept.get_or_insert_default().append(*later);
+        }
+        if let Some(later) = later.texts_kept {
+            self.texts_kept.get_or_insert_default().append(*later);
+        }
+    }
+
     /// A cell that a short row does not have.
     pub(super) fn add_missing(&mut self) {
         self.empty += 1;

@@ -82,6 +82,8 @@ const COLUMN_ASSUMPTIONS: &[(&str, Applies)] = &[
     ),
 ];
 
+const READ_AGAIN: &str = "parts of the file that are not to be understood by themselves were read one after the other; no number hangs on it";
+
 const MODE_LEFT_OUT: &str =
     "mode is left out, because the different texts did not fit into 64 MiB; ask for fewer columns";
 
@@ -114,6 +116,9 @@ pub(super) fn table_assumptions(table: &TableReader) -> Vec<String> {
         all.push(
             "text that is not UTF-8 is shown as windows-1252; numbers do not depend on it".into(),
         );
+    }
+    if table.parts_read_again > 0 {
+        all.push(READ_AGAIN.into());
     }
     if table.is_cut_off {
         let percent = table.coverage() * 100.0;

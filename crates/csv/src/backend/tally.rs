@@ -10,6 +10,7 @@ use num_bigint::BigInt;
 use super::exact::{self, BigDecimal};
 use super::number::{Decimal, MAX_DIGITS, Number};
 use super::report::{self, Operation};
+use super::spread::Spread;
 
 #[derive(Default)]
 pub(super) struct Tally {
@@ -21,7 +22,7 @@ pub(super) struct Tally {
     inexact: Compensated,
     inexact_count: u64,
     extremes: Option<(Extreme, Extreme)>,
-    spread: Welford,
+    spread: Option<Box<Spread>>,
 }
 
 /// Work that costs time for each cell, so it is done only when asked for.
@@ -42,6 +43,10 @@ struct Extreme {
 }
 
 impl Wanted {
+    pub(super) fn keeps_cells(self) -> bool {
+        self.numbers || self.texts
+    }
+
     pub(super) fn by(operations: &[Operation]) -> Self {
         let has = |operation| operations.contains(&operation);
         Self {
@@ -68,7 +73,24 @@ impl Tally {
             self.stretch(number, line);
         }
         if wanted.spread {
-            self.spread.add(number.to_f64());
+            self.spread.get_or_insert_default().add(number);
+        }
+    }
+
+    /// `later` holds no inexact numbers and began behind `lines_before` lines.
+    pub(super) fn append(&mut self, later: Self, lines_before: u64) {
+        self.count += later.count;
+        for (mantissa, scale) in later.sums.into_iter().zip(0..) {
+            self.add_exact(Decimal { mantissa, scale });
+        }
+        self.overflow += later.overflow;
+        if let Some((min, max)) = later.extremes {
+            let moved = |extreme: Extreme| move || extreme.line + lines_before;
+            self.stretch(min.number, moved(min));
+            self.stretch(max.number, moved(max));
+        }
+        if let Some(later) = later.spread {
+            self.spread.get_or_insert_default().append(*later);
         }
     }
 
@@ -137,9 +159,8 @@ impl Tally {
 
     /// `None` for fewer than two numbers.
     pub(super) fn stddev(&self) -> Option<report::Number> {
-        let variance = self.spread.sample_variance()?;
-        let method = "Welford in f64, divided by count - 1";
-        Some(report::Number::inexact(exact::from_f64(variance.sqrt()), method))
+        let (deviation, method) = self.spread.as_ref()?.deviation(&self.exact_sum())?;
+        Some(report::Number::inexact(exact::from_f64(deviation), method))
     }
 
     pub(super) fn has_inexact(&self) -> bool {
@@ -229,26 +250,5 @@ impl Compensated {
 
     fn value(self) -> f64 {
         self.sum + self.error
-    }
-}
-
-/// Variance in one pass; the textbook difference of squares cancels to nonsense.
-#[derive(Debug, Clone, Copy, Default)]
-struct Welford {
-    count: u64,
-    mean: f64,
-    squares: f64,
-}
-
-impl Welford {
-    fn add(&mut self, value: f64) {
-        self.count += 1;
-        let distance = value - self.mean;
-        self.mean += distance / self.count as f64;
-        self.squares += distance * (value - self.mean);
-    }
-
-    fn sample_variance(self) -> Option<f64> {
-        (self.count > 1).then(|| self.squares / (self.count - 1) as f64)
     }
 }

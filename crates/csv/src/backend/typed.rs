@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::column::{Column, Mark};
 use super::dates::DateFormat;
+use super::filter::Test;
 use super::notation;
 use super::number::{self, Number};
 use super::reader::TableFile;
@@ -40,7 +41,7 @@ pub(super) fn find_out(
     observer: &dyn Observer,
 ) -> Result<Vec<Typed>, Error> {
     let mut scan = Scan::new(file.open()?, places.to_vec())?;
-    scan.read_rows(Wanted::by(&[]), observer, |_| Ok(true))?;
+    scan.read(file, Wanted::by(&[]), &Test::Everything, observer)?;
     Ok(scan.columns.iter().map(|(place, column)| Typed::of(*place, column)).collect())
 }
 

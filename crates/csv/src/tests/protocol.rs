@@ -47,6 +47,22 @@ async fn progress_ends_at_the_size_of_the_file() {
     assert_eq!(progress["message"], "20 rows");
 }
 
+#[test]
+fn progress_tells_how_long_the_rest_takes() {
+    for (done, total, seconds, message) in [
+        (50, 100, 10, "7 rows, about 10 s left"),
+        (1, 100, 1, "7 rows, about 99 s left"),
+        (99, 100, 1, "7 rows, about 1 s left"),
+        (100, 100, 10, "7 rows"),
+        (0, 100, 10, "7 rows"),
+        // A file that grows while it is read.
+        (101, 100, 10, "7 rows"),
+    ] {
+        let elapsed = std::time::Duration::from_secs(seconds);
+        assert_eq!(crate::tools::message(done, total, 7, elapsed), message, "{done} of {total}");
+    }
+}
+
 #[tokio::test]
 async fn failures_say_what_to_mend_and_nothing_of_the_machine() {
     let client = connect(fixtures(), Revision::V2025_11_25).await;
@@ -81,7 +97,9 @@ async fn a_cancelled_scan_makes_room_for_the_next() {
             "_meta": {"progressToken": "t"},
         }),
     );
-    assert_eq!(client.notification().await.unwrap().method, "notifications/progress");
+    let progress = client.notification().await.unwrap();
+    let message = progress.params["message"].as_str().unwrap();
+    assert!(message.contains(" rows, about ") && message.ends_with(" s left"), "{message}");
     long.cancel();
     let short = json!({"filepath": "short.csv", "operations": ["sum"]});
     let answer = client.call_tool("analyze_csv", short).await.unwrap();

@@ -236,7 +236,7 @@ fn sales_fixture() {
             ("/columns/4/max", r#"{"value": 200, "exact": true, "line": 16}"#),
             ("/columns/5/sum", r#"{"value": 1852.72, "exact": true}"#),
             ("/columns/5/average", r#"{"value": 92.636, "exact": true}"#),
-            ("/columns/5/stddev/value", "125.74468135241767"),
+            ("/columns/5/stddev/value", "125.74468135241766"),
             ("/columns/6/sum/value", "1"),
             ("/columns/7/hints", r#"["zero_padded"]"#),
             ("/assumptions", "null"),
