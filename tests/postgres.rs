@@ -5,6 +5,7 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -56,6 +57,37 @@ fn no_query_outlives_its_call() {
         let allowed = if name == "killed" { Duration::from_secs(2) } else { AT_ONCE };
         assert!(median <= allowed, "{name}: {took:?}");
         assert_eq!(rig.sleeping(), 0, "{name}");
+    }
+}
+
+/// As psql takes them: from the environment, and from a file only its owner may read.
+#[test]
+fn passwords_come_from_where_psql_looks_for_them() {
+    let guest = "CREATE ROLE guest LOGIN PASSWORD 'wonder: land\\'";
+    let mut cluster = Cluster::start("guests", guest).unwrap();
+    let rules = "host all guest 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
+    fs::write(cluster.folder().join("data/pg_hba.conf"), rules).unwrap();
+    cluster.restart().unwrap();
+    let file = cluster.folder().join("pgpass");
+    let line = format!("127.0.0.1:{}:*:guest:wonder\\: land\\\\\n", cluster.port());
+    fs::write(&file, line).unwrap();
+    let readable = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    let file = format!("PGPASSFILE={}", file.display());
+    for (variable, mode, works) in [
+        ("PGPASSWORD=wonder: land\\", 0o600, true),
+        (file.as_str(), 0o600, true),
+        (file.as_str(), 0o644, false),
+        ("PGPASSWORD=wr0ng", 0o600, false),
+    ] {
+        readable(mode);
+        let url = cluster.url_as("guest", "guests");
+        let program = binary("mcp-postgres").display().to_string();
+        let mut server = Running::spawn(&["env".to_owned(), variable.to_owned(), program, url]);
+        server.initialize();
+        let who = json!({"name": "query", "arguments": {"sql": "SELECT session_user::text"}});
+        let answer = server.call(&who).to_string();
+        let right = if works { "[[\"guest\"]]" } else { "PGPASSFILE" };
+        assert!(answer.contains(right) && !answer.contains("wr0ng"), "{variable}: {answer}");
     }
 }
 

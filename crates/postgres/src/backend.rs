@@ -31,6 +31,7 @@ mod health;
 mod advice;
 mod candidate;
 mod change;
+mod sample;
 mod error;
 
 use std::sync::Arc;
@@ -48,7 +49,8 @@ pub(crate) use guard::{Concern, CostLimits, Guard};
 pub(crate) use health::{Area, Health, Order, Posture, ROLE_SQL, TopQuery};
 pub(crate) use plan::Plan;
 pub(crate) use query::Page;
-pub(crate) use rows::{Budget, Column, JsonRow};
+pub(crate) use rows::{Budget, Column, JsonRow, RowCount};
+pub(crate) use sample::Sample;
 pub(crate) use table::Table;
 pub(crate) use watch::{WATCH_SQL, Watcher};
 
@@ -114,14 +116,21 @@ impl Backend {
         parameters: &[Value],
         max_rows: usize,
         guard: Guard,
+        read: RowCount,
     ) -> Result<Page, Error> {
         let sql = UserSql::new(sql)?;
         let budget = Budget { max_rows, ..self.budget };
-        query::run(self.database(database)?, &self.cursors, sql, parameters, budget, guard).await
+        let database = self.database(database)?;
+        query::run(database, &self.cursors, sql, parameters, budget, guard, read).await
     }
 
-    pub(crate) async fn fetch(&self, cursor: &str, max_rows: usize) -> Result<Page, Error> {
-        query::go_on(&self.cursors, cursor, Budget { max_rows, ..self.budget }).await
+    pub(crate) async fn fetch(
+        &self,
+        cursor: &str,
+        max_rows: usize,
+        read: RowCount,
+    ) -> Result<Page, Error> {
+        query::go_on(&self.cursors, cursor, Budget { max_rows, ..self.budget }, read).await
     }
 
     pub(crate) async fn explain(

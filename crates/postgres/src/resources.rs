@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{self, Backend, Kind, Search};
+use crate::backend::{self, Backend, Kind, RowCount, Search};
 use crate::tools::query::QueryResult;
 
 pub(crate) const TABLE: &str = "postgres://{database}/{schema}/{table}";
@@ -141,7 +141,7 @@ pub(crate) struct PageUri {
 const PAGE_ROWS: usize = 100_000;
 
 pub(crate) async fn page(cx: Context<Backend>, input: PageUri) -> ResourceResult<ResourceContents> {
-    let page = cx.state.fetch(&input.cursor, PAGE_ROWS).await;
+    let page = cx.state.fetch(&input.cursor, PAGE_ROWS, RowCount::default()).await;
     let page = QueryResult::of(page.map_err(|error| failure(&cx, error))?);
     let page = page.map_err(|error| Error::internal(&error))?;
     let text = serde_json::to_string(&page).map_err(|error| Error::internal(&error))?;

@@ -16,6 +16,7 @@ use super::database::{Database, lock};
 use super::error::Error;
 use super::lease::{Access, Lease};
 use super::query::random_name;
+use super::sample::Sample;
 use super::statement::UserSql;
 use super::{denied, lexer, params};
 
@@ -45,6 +46,8 @@ pub(crate) struct Effect {
     pub(crate) rows_affected: Vec<u64>,
     /// What others have to wait for meanwhile, for example `RowExclusiveLock on customer`.
     pub(crate) locks: Vec<String>,
+    /// Of small tables.
+    pub(crate) samples: Vec<Sample>,
 }
 
 /// Tried changes that wait for a yes.
@@ -109,7 +112,17 @@ fn check(statement: &UserSql) -> Result<(), Error> {
 /// What the change would do. Nothing is kept.
 pub(crate) async fn try_out(database: &Arc<Database>, change: &Change) -> Result<Effect, Error> {
     let mut lease = Lease::begin(database, Access::Write).await?;
-    let effect = perform(&mut lease, change).await;
+    let mut effect = perform(&mut lease, change).await;
+    if let Ok(effect) = &mut effect {
+        // They are a help to whoever decides; it is no reason to refuse if there are none.
+        effect.samples = match Sample::of(database, lease.connection()?).await {
+            Ok(samples) => samples,
+            Err(error) => {
+                tracing::debug!("no samples of a change: {error:?}");
+                Vec::new()
+            }
+        };
+    }
     lease.rollback().await;
     effect
 }
@@ -166,7 +179,8 @@ async fn perform(lease: &mut Lease, change: &Change) -> Result<Effect, Error> {
     let text = |row: &sqlx::postgres::PgRow| {
         row.try_get_raw(0).ok().and_then(|value| value.as_str().ok().map(str::to_owned))
     };
-    Ok(Effect { rows_affected, locks: rows.iter().filter_map(text).collect() })
+    let locks = rows.iter().filter_map(text).collect();
+    Ok(Effect { rows_affected, locks, samples: Vec::new() })
 }
 
 impl Proof {

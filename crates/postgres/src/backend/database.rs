@@ -83,6 +83,11 @@ impl Database {
         }
     }
 
+    /// Whether a call would have a connection without waiting for one.
+    pub(super) fn has_free_connection(&self) -> bool {
+        self.permits.available_permits() > 0
+    }
+
     pub(super) fn take_idle(&self) -> Option<PgConnection> {
         lock(&self.idle).pop()
     }

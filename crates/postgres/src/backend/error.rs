@@ -84,10 +84,15 @@ impl Refusal {
             sqlstate: error.code().to_owned(),
             message: error.message().to_owned(),
             detail: error.detail().map(str::to_owned),
-            hint: error.hint().map(str::to_owned),
+            hint: error.hint().or_else(|| hint(error.code())).map(str::to_owned),
             position: position.filter(|position| *position > 0),
         }
     }
+}
+
+/// Where PostgreSQL has none.
+fn hint(sqlstate: &str) -> Option<&'static str> {
+    (sqlstate == "42501").then_some("`describe_table` marks the columns this role may not read")
 }
 
 impl std::fmt::Display for Refusal {

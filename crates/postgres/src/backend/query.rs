@@ -17,7 +17,7 @@ use super::error::Error;
 use super::guard::{self, Guard};
 use super::lease::{Access, Lease};
 use super::params;
-use super::rows::{Budget, Column, Reader, Rows};
+use super::rows::{Budget, Column, Reader, RowCount, Rows};
 use super::statement::UserSql;
 
 /// Some rows of a result.
@@ -60,11 +60,12 @@ pub(crate) async fn run(
     parameters: &[Value],
     budget: Budget,
     guard: Guard,
+    read: RowCount,
 ) -> Result<Page, Error> {
     denied::check(sql.text())?;
     let started = Instant::now();
     let mut lease = Lease::begin(database, Access::Read).await?;
-    let mut reader = Reader::default();
+    let mut reader = Reader::new(read);
     match first_rows(&mut lease, database, &mut reader, &sql, parameters, budget, guard).await {
         Ok(rows) => Ok(finish(cursors, lease, reader, rows, started)),
         Err(error) => {
@@ -79,12 +80,14 @@ pub(crate) async fn go_on(
     cursors: &Arc<Cursors>,
     cursor: &str,
     budget: Budget,
+    read: RowCount,
 ) -> Result<Page, Error> {
     let started = Instant::now();
     let held = lock(&cursors.open).remove(cursor);
     let Some(Held { mut lease, mut reader, .. }) = held else {
         return Err(Error::CursorGone { ttl: cursors.ttl });
     };
+    reader.read = read;
     let Some(database) = lease.database().cloned() else {
         return Err(Error::CursorGone { ttl: cursors.ttl });
     };

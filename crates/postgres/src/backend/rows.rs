@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::StreamExt;
 use serde::Serialize;
@@ -54,10 +56,14 @@ pub(crate) struct JsonRow {
     pub(crate) json_nulls: Vec<usize>,
 }
 
+/// How many rows a call has read so far, for whoever waits for it.
+pub(crate) type RowCount = Arc<AtomicUsize>;
+
 /// An open cursor and what was read from it too early.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     pub(crate) columns: Vec<Column>,
+    pub(crate) read: RowCount,
     ahead: VecDeque<JsonRow>,
     at_end: bool,
     /// Of the rows so far.
@@ -72,6 +78,10 @@ pub(crate) struct Rows {
 }
 
 impl Reader {
+    pub(crate) fn new(read: RowCount) -> Self {
+        Self { read, ..Self::default() }
+    }
+
     /// The next rows, at least one if there is one, whatever its size.
     pub(crate) async fn next(
         &mut self,
@@ -91,6 +101,7 @@ impl Reader {
                 bytes += row.json.len() + 1;
                 rows.push(row);
             }
+            self.read.store(rows.len(), Ordering::Relaxed);
             if self.at_end {
                 return Ok(Rows { rows, has_more: false });
             }

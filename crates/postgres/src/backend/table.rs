@@ -49,6 +49,10 @@ pub(crate) struct TableColumn {
     #[serde(rename = "type")]
     pub(crate) type_name: String,
     nullable: bool,
+    /// This role may not read it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    withheld: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     default: Option<String>,
     /// The expression it is computed by, or what kind of identity it is.

@@ -130,6 +130,32 @@ async fn reported_calls_have_the_right_outcome() {
     assert_eq!(result(&reader, "list_objects", sales).await["total"], 1);
 }
 
+/// Columns a model must not see (crystaldba #167): the database withholds them, however they are
+/// asked for, and says so.
+#[tokio::test]
+async fn reported_columns_are_withheld() {
+    let database = TestDatabase::new().await;
+    run(
+        &mut database.admin().await,
+        "CREATE TABLE person (id int, ssn text); INSERT INTO person VALUES (1, '123-45');
+        GRANT SELECT (id) ON person TO shop_app",
+    )
+    .await;
+    let app = connect(&[&database.url_as("shop_app")], Revision::V2025_11_25).await;
+    for columns in ["*", "upper(ssn)", "person"] {
+        let sql = format!("SELECT {columns} FROM person");
+        let refused = call(&app, "query", json!({"sql": sql})).await;
+        assert!(refused.text().contains("`describe_table` marks"), "{}", refused.text());
+    }
+    assert_eq!(
+        result(&app, "query", json!({"sql": "SELECT id FROM person"})).await["rows"][0][0],
+        1
+    );
+    let person = result(&app, "describe_table", json!({"table": "person"})).await;
+    let withheld = |column: usize| person["columns"][column]["withheld"].clone();
+    assert_eq!((withheld(0), withheld(1)), (Value::Null, json!(true)));
+}
+
 /// Several databases in one process (servers #1219, #697), one of them down (pgedge #82, servers
 /// #1285), one pool for all sessions (crystaldba #98), how long a query may take (crystaldba #99).
 #[tokio::test]

@@ -14,6 +14,7 @@ async fn asked(database: &TestDatabase, revision: Revision, answer: Value) -> Cl
         assert_eq!(method, "elicitation/create");
         let message = params["message"].as_str().unwrap_or_default();
         assert!(message.contains("Rows affected: ") && message.contains("RowExclusiveLock on "));
+        assert!(message.contains("For example in public."), "{message}");
         Ok(answer.clone())
     });
     connect_answering(&[&database.url(), "--allow-write"], revision, answering).await
@@ -92,6 +93,69 @@ async fn without_a_user_to_ask_it_takes_two_calls() {
     assert_eq!(result(&client, "execute", right.clone()).await["committed"], true);
     assert_eq!(renamed(&database).await, "2");
     refusal(&client, "execute", right).await;
+}
+
+const ITEMS: &str = "CREATE TABLE log (id bigint PRIMARY KEY, said text);
+    CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN INSERT INTO log VALUES (OLD.id, 'deleted'); RETURN NULL; END $$;
+    CREATE TABLE item (price numeric(40, 20), id bigint PRIMARY KEY, what text);
+    CREATE TRIGGER note AFTER DELETE ON item FOR EACH ROW EXECUTE FUNCTION note();
+    INSERT INTO item SELECT 1.1, n, 'x' FROM generate_series(9, 1, -1) n;
+    UPDATE item SET id = 9007199254740993, what = repeat('y', 1000) WHERE id = 9;
+    CREATE TABLE secret (a int); GRANT INSERT, UPDATE ON secret TO shop_app;";
+
+/// Rows of a statement, of a trigger, of a function, and none of a table that nobody can look into.
+#[tokio::test]
+async fn some_of_the_rows_are_shown_before_and_after() {
+    let database = TestDatabase::new().await;
+    run(&mut database.admin().await, ITEMS).await;
+    let client = unasked(&database).await;
+    let item = |id: &str, price: &str| json!({"id": id, "price": price, "what": "x"});
+    let long = json!({"id": "9007199254740993", "price": "1.10000000000000000000",
+        "what": "y".repeat(200)});
+    let (old, new) = ("1.10000000000000000000", "2.00000000000000000000");
+    let noted = |id: &str| json!({"id": id, "said": "deleted"});
+    for (statements, samples) in [
+        (
+            json!(["UPDATE item SET price = 2 WHERE id < 5"]),
+            json!([{
+                "table": "public.item",
+                "before": [item("1", old), item("2", old), item("3", old)],
+                "after": [item("1", new), item("2", new), item("3", new)],
+            }]),
+        ),
+        (
+            json!(["DELETE FROM item WHERE id IN (2, 9007199254740993)"]),
+            json!([
+                {"table": "public.item", "before": [item("2", old), long], "after": []},
+                {"table": "public.log", "before": [], "after": [noted("2"), noted("9007199254740993")]},
+            ]),
+        ),
+        (
+            json!(["DO $$ BEGIN INSERT INTO item (id) VALUES (77); END $$"]),
+            json!([{
+                "table": "public.item",
+                "before": [],
+                "after": [{"id": "77", "price": null, "what": null}],
+            }]),
+        ),
+        // What nobody else can read meanwhile, and what this leaves as it is.
+        (json!(["TRUNCATE item"]), Value::Null),
+        (json!(["DELETE FROM item WHERE false"]), Value::Null),
+        (json!(["SELECT 1"]), Value::Null),
+    ] {
+        let shown = result(&client, "execute", json!({"statements": statements})).await;
+        assert_eq!(shown["samples"], samples, "{statements}");
+    }
+    let one = [&database.url(), "--allow-write", "--max-connections", "1"];
+    let app = [&database.url_as("shop_app"), "--allow-write"];
+    for (arguments, statement) in
+        [(&one[..], "DELETE FROM item WHERE id = 1"), (&app[..], "INSERT INTO secret VALUES (1)")]
+    {
+        let client = connect(arguments, Revision::V2025_11_25).await;
+        let shown = result(&client, "execute", json!({"statements": [statement]})).await;
+        assert_eq!((&shown["rows_affected"], &shown["samples"]), (&json!([1]), &Value::Null));
+    }
 }
 
 #[tokio::test]

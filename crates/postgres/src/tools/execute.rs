@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::backend::{Backend, Change, Effect, Proof};
+use crate::backend::{Backend, Change, Effect, Proof, Sample};
 
 /// Change data or structure. The statements are tried in one transaction and rolled back; what they
 /// would do is shown to the user, who decides. Where the user cannot be asked, the answer has a
@@ -39,6 +39,9 @@ pub(crate) struct Executed {
     rows_affected: Vec<u64>,
     /// What others have to wait for meanwhile.
     locks: Vec<String>,
+    /// Some of the rows, of tables up to 64 MiB.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<Sample>,
     /// Give it with the same statements to make the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     confirm: Option<String>,
@@ -52,8 +55,11 @@ pub(crate) async fn execute(cx: Context<Backend>, input: Execute) -> ToolResult<
         let effect = cx.state.confirmed(&confirm, &change)?;
         return make(&cx, &change, effect).await;
     }
-    let effect: Effect =
-        cx.once("try", async { ToolResult::Ok(cx.state.try_out(&change).await?) }).await?;
+    let effect: Effect = cx
+        .once("try", async {
+            ToolResult::Ok(super::while_reporting(&cx, cx.state.try_out(&change)).await?)
+        })
+        .await?;
     if !cx.client().capabilities.contains_key("elicitation") {
         let confirm = Some(cx.state.keep(change, effect.clone()));
         return Ok(Executed { confirm, ..Executed::of(effect, false) });
@@ -68,14 +74,17 @@ pub(crate) async fn execute(cx: Context<Backend>, input: Execute) -> ToolResult<
 }
 
 async fn make(cx: &Context<Backend>, change: &Change, effect: Effect) -> ToolResult<Executed> {
-    cx.once("make", async { ToolResult::Ok(cx.state.make(change, &effect).await?) }).await?;
+    cx.once("make", async {
+        ToolResult::Ok(super::while_reporting(cx, cx.state.make(change, &effect)).await?)
+    })
+    .await?;
     Ok(Executed::of(effect, true))
 }
 
 impl Executed {
     fn of(effect: Effect, committed: bool) -> Self {
-        let Effect { rows_affected, locks } = effect;
-        Self { committed, rows_affected, locks, confirm: None }
+        let Effect { rows_affected, locks, samples } = effect;
+        Self { committed, rows_affected, locks, samples, confirm: None }
     }
 }
 
@@ -85,5 +94,6 @@ fn question(statements: &[String]) -> String {
 
 fn told(effect: &Effect) -> String {
     let rows: Vec<_> = effect.rows_affected.iter().map(u64::to_string).collect();
-    format!("Rows affected: {}. Locks: {}.", rows.join(", "), effect.locks.join(", "))
+    let samples: String = effect.samples.iter().map(|sample| format!("\n\n{sample}")).collect();
+    format!("Rows affected: {}. Locks: {}.{samples}", rows.join(", "), effect.locks.join(", "))
 }

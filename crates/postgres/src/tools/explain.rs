@@ -27,7 +27,10 @@ pub(crate) struct ExplainQuery {
 
 pub(crate) async fn explain_query(cx: Context<Backend>, input: ExplainQuery) -> ToolResult<Plan> {
     let ExplainQuery { sql, params, analyze, database } = input;
-    let run = |guard| cx.state.explain(database.as_deref(), sql.clone(), &params, analyze, guard);
+    let run = |guard| {
+        let plan = cx.state.explain(database.as_deref(), sql.clone(), &params, analyze, guard);
+        super::while_reporting(&cx, plan)
+    };
     match super::unless_costly(&cx, run(Guard::On).await).await? {
         Some(plan) => Ok(plan),
         None => Ok(run(Guard::Overruled).await?),

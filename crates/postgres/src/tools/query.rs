@@ -1,12 +1,14 @@
 //! `query` and `fetch_rows`.
 
+use std::sync::Arc;
+
 use mcp::{Content, Context, Output, Reply, Resource, Schema, ToolError, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::backend::{Backend, Column, Guard, JsonRow, Page};
+use crate::backend::{Backend, Column, Guard, JsonRow, Page, RowCount};
 use crate::resources;
 
 /// Run one SELECT, VALUES, TABLE or WITH query. It cannot write: the transaction is read-only and
@@ -67,8 +69,10 @@ pub(crate) struct CutValue {
 pub(crate) async fn query(cx: Context<Backend>, input: Query) -> ToolResult<Linked> {
     let Query { sql, params, max_rows, database } = input;
     let run = |guard| {
-        let page = cx.state.query(database.as_deref(), sql.clone(), &params, max_rows, guard);
-        super::while_reporting(&cx, page)
+        let read = RowCount::default();
+        let (sql, counted) = (sql.clone(), Arc::clone(&read));
+        let page = cx.state.query(database.as_deref(), sql, &params, max_rows, guard, counted);
+        super::while_reading(&cx, read, page)
     };
     let page = match super::unless_costly(&cx, run(Guard::On).await).await? {
         Some(page) => page,
@@ -90,8 +94,9 @@ pub(crate) struct FetchRows {
 }
 
 pub(crate) async fn fetch_rows(cx: Context<Backend>, input: FetchRows) -> ToolResult<Linked> {
-    let page = cx.state.fetch(&input.cursor, input.max_rows);
-    QueryResult::of(super::while_reporting(&cx, page).await?).map(Linked)
+    let read = RowCount::default();
+    let page = cx.state.fetch(&input.cursor, input.max_rows, Arc::clone(&read));
+    QueryResult::of(super::while_reading(&cx, read, page).await?).map(Linked)
 }
 
 /// The rows, and a link to the rest of them where there is more.

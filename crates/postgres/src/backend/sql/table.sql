@@ -25,6 +25,7 @@ SELECT json_build_object(
             'name', attname,
             'type', format_type(atttypid, atttypmod),
             'nullable', NOT attnotnull,
+            'withheld', NOT has_column_privilege(t.oid, attnum, 'SELECT'),
             'default', CASE WHEN attgenerated = '' THEN pg_get_expr(adbin, adrelid) END,
             'generated', CASE WHEN attgenerated <> '' THEN pg_get_expr(adbin, adrelid)
                 WHEN attidentity = 'a' THEN 'always as identity'
