@@ -2,7 +2,7 @@
 //!
 //! Reading order follows the bytes: `sandbox` opens the file (and has a `listing`), `packed` unpacks it, `source` gives UTF-8,
 //! `dialect` looks at the first of them, `records` cuts them into rows, `reader` makes a table of
-//! them, as `reading` asks, and `parts` of a long one at the same time, `cut` where records seem to
+//! them, or of several files in a `chain`, as `reading` asks, and `parts` of a long one at the same time, `cut` where records seem to
 //! begin. `scan` hands each cell to its `column`, which reads it with `number`,
 //! `notation` and `dates` and adds it to its `stats`: a `tally` of numbers, their `spread`, and what is `collect`ed of
 //! texts. `exact` turns a tally into printed digits, `summary` says what an answer takes for granted
@@ -20,6 +20,7 @@ mod dialect;
 mod format;
 mod records;
 mod reader;
+mod chain;
 mod parts;
 mod cut;
 mod reading;
@@ -59,6 +60,7 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+use chain::Files;
 use reader::TableFile;
 
 pub(crate) use analyze::Analyze;
@@ -79,7 +81,7 @@ pub(crate) use validate::{RowSchema, Validated};
 
 /// The directories this server may read, opened once at start-up.
 pub(crate) struct Backend {
-    sandbox: sandbox::Sandbox,
+    sandbox: Arc<sandbox::Sandbox>,
     /// Bounds the memory of all scans together.
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) cuts: Cuts,
@@ -117,7 +119,7 @@ pub(crate) trait Observer {
 impl Backend {
     /// Fails on anything that is not a directory, so that a typing error shows at start-up.
     pub(crate) fn open(dirs: &[PathBuf]) -> Result<Self, Error> {
-        let sandbox = sandbox::Sandbox::open(dirs)?;
+        let sandbox = Arc::new(sandbox::Sandbox::open(dirs)?);
         let slots = Arc::new(Semaphore::new(MAX_SCANS));
         Ok(Self { sandbox, slots, cuts: Cuts::for_this_machine() })
     }
@@ -129,7 +131,7 @@ impl Backend {
         request: &Analyze,
         observer: &dyn Observer,
     ) -> Result<Analysis, Error> {
-        analyze::analyze(&self.table(input)?, request, observer)
+        analyze::analyze(&self.tables_of(input)?, request, observer)
     }
 
     pub(crate) fn describe(
@@ -138,7 +140,7 @@ impl Backend {
         request: &Describe,
         observer: &dyn Observer,
     ) -> Result<Description, Error> {
-        describe::describe(&self.table(input)?, request, observer)
+        describe::describe(&self.tables_of(input)?, request, observer)
     }
 
     pub(crate) fn group(
@@ -147,7 +149,7 @@ impl Backend {
         request: &Grouping,
         observer: &dyn Observer,
     ) -> Result<Grouped, Error> {
-        group::group(&self.table(input)?, request, observer)
+        group::group(&self.tables_of(input)?, request, observer)
     }
 
     pub(crate) fn query(
@@ -156,7 +158,7 @@ impl Backend {
         request: &Query,
         observer: &dyn Observer,
     ) -> Result<Queried, Error> {
-        query::query(&self.table(input)?, request, observer)
+        query::query(&self.tables_of(input)?, request, observer)
     }
 
     pub(crate) fn validate(
@@ -205,8 +207,20 @@ impl Backend {
         self.sandbox.tables()
     }
 
+    /// One file, or all that the path is a pattern for.
+    fn tables_of(&self, input: &Input) -> Result<TableFile, Error> {
+        let path = &input.filepath;
+        // A file may be named like a pattern.
+        if !path.contains(['*', '?', '[', '{']) || self.sandbox.open_file(path).is_ok() {
+            return self.table(input);
+        }
+        let files = Files::new(&self.sandbox, self.sandbox.matching(path)?)?;
+        Ok(TableFile::new(files, &input.reading, self.cuts))
+    }
+
     fn table(&self, input: &Input) -> Result<TableFile, Error> {
-        Ok(TableFile::new(self.sandbox.open_file(&input.filepath)?, &input.reading, self.cuts))
+        let files = Files::new(&self.sandbox, vec![input.filepath.clone()])?;
+        Ok(TableFile::new(files, &input.reading, self.cuts))
     }
 }
 
@@ -236,6 +250,14 @@ pub(crate) enum Error {
          unpack it yourself if it is meant to"
     )]
     Bomb { what: &'static str },
+    #[error("{path:?}: {cause}")]
+    InFile { path: String, cause: Box<Error> },
+    #[error(
+        "{path:?} is separated by {found:?}, but the first file by {first:?}; name files that are written alike"
+    )]
+    OtherDelimiter { path: String, found: String, first: String },
+    #[error("{path:?} has none of the columns of the first file; name files of one table")]
+    OtherColumns { path: String },
     #[error("reading the file failed")]
     Read(#[from] std::io::Error),
     #[error(

@@ -16,6 +16,7 @@ mod structure;
 mod collected;
 mod scanning;
 mod parts;
+mod globs;
 
 use std::path::PathBuf;
 
