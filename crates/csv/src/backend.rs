@@ -10,7 +10,7 @@
 //!
 //! The rest are the questions: `analyze`, `describe`, `group` (with its `grid`) and `query` (with its
 //! `pick`), over rows that pass a `filter` of `condition`s on `typed` cells, a `page` at a time; then
-//! `validate`, `join`, `diff`, and `handoff`, which writes `sql`.
+//! `validate`, `join`, `diff`, `chart`, and `handoff`, which writes `sql`.
 
 mod sandbox;
 mod listing;
@@ -49,6 +49,7 @@ mod grid;
 mod query;
 mod pick;
 mod duplicates;
+mod chart;
 mod validate;
 mod join;
 mod diff;
@@ -64,6 +65,7 @@ use chain::Files;
 use reader::TableFile;
 
 pub(crate) use analyze::Analyze;
+pub(crate) use chart::{Chart, ChartKind, Charting};
 pub(crate) use describe::{Describe, Description};
 pub(crate) use diff::{Diff, Differences};
 pub(crate) use filter::Filter;
@@ -159,6 +161,15 @@ impl Backend {
         observer: &dyn Observer,
     ) -> Result<Queried, Error> {
         query::query(&self.tables_of(input)?, request, observer)
+    }
+
+    pub(crate) fn chart(
+        &self,
+        input: &Input,
+        request: &Charting,
+        observer: &dyn Observer,
+    ) -> Result<Chart, Error> {
+        chart::chart(&self.tables_of(input)?, request, observer)
     }
 
     pub(crate) fn validate(
@@ -278,6 +289,12 @@ pub(crate) enum Error {
          say which in `read.dates`: \"dmy\" or \"mdy\""
     )]
     AmbiguousDates { column: String },
+    #[error("{column:?} holds no numbers; choose a column that does")]
+    NotNumeric { column: String },
+    #[error("{column:?} holds no dates; choose a column of dates, or a `bar`")]
+    NotDates { column: String },
+    #[error("the chart could not be drawn")]
+    Drawing,
     #[error("there is no {name:?} to order by; there are {available}")]
     Order { name: String, available: String },
     #[error(

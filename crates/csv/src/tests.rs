@@ -17,6 +17,7 @@ mod collected;
 mod scanning;
 mod parts;
 mod globs;
+mod charts;
 
 use std::path::PathBuf;
 

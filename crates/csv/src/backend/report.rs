@@ -15,7 +15,7 @@ use super::oddities::is_zero;
 /// `count`: cells with a value. `nulls`: empty cells, and words such as NA among numbers. `min`,
 /// `max`: with their line. `stddev`: of a sample. `distinct`, `mode`: by text, so 1 and 1.0 are two.
 /// `quantiles`: p5, p25, p50, p75 and p95 by nearest rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Operation {
     Sum,
