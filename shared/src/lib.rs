@@ -103,5 +103,7 @@ pub use revision::Revision;
 pub use run::main;
 pub use schema::Schema;
 pub use server::Server;
-pub use tool::{ADDITIVE, DESTRUCTIVE, Output, READ_ONLY, Reply, Tasks, ToolOptions, WithText};
+pub use tool::{
+    ADDITIVE, DESTRUCTIVE, Output, READ_ONLY, Reply, Tasks, ToolOptions, WithContent, WithText,
+};
 pub use transport::{Frame, Reader, TooLong, Transport, Writer, lines::lines, memory};

@@ -155,9 +155,18 @@ pub struct WithText<T> {
     pub text: String,
 }
 
+/// Data together with blocks of its own for the model: a picture of the data, a link.
+#[derive(Debug, Clone)]
+pub struct WithContent<T> {
+    /// Sent as `structuredContent`; its type is the tool's `outputSchema`.
+    pub data: T,
+    /// Sent as `content`.
+    pub content: Vec<Content>,
+}
+
 /// What a tool handler may return: any `Serialize + JsonSchema` type (its schema becomes the
 /// tool's `outputSchema`, its value `structuredContent` and a text block), the same
-/// [`WithText`], or a [`Reply`].
+/// [`WithText`] or [`WithContent`], or a [`Reply`].
 pub trait Output {
     /// JSON Schema of the structured part, if there is one.
     fn schema() -> Option<Schema>;
@@ -184,6 +193,16 @@ impl<T: Serialize + JsonSchema> Output for WithText<T> {
 
     fn into_reply(self) -> Result<Reply, ToolError> {
         Ok(Reply { structured: Some(structured(&self.data)?), ..Reply::text(self.text) })
+    }
+}
+
+impl<T: Serialize + JsonSchema> Output for WithContent<T> {
+    fn schema() -> Option<Schema> {
+        Some(schema::output::<T>())
+    }
+
+    fn into_reply(self) -> Result<Reply, ToolError> {
+        Ok(Reply { structured: Some(structured(&self.data)?), ..Reply::from(self.content) })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Reading order follows the bytes: `sandbox` opens the file (and has a `listing`), `packed` unpacks it, `source` gives UTF-8,
 //! `dialect` looks at the first of them, `records` cuts them into rows, `reader` makes a table of
-//! them, as `reading` asks, and `parts` of a long one at the same time, `cut` where records seem to
+//! them, or of several files in a `chain`, as `reading` asks, and `parts` of a long one at the same time, `cut` where records seem to
 //! begin. `scan` hands each cell to its `column`, which reads it with `number`,
 //! `notation` and `dates` and adds it to its `stats`: a `tally` of numbers, their `spread`, and what is `collect`ed of
 //! texts. `exact` turns a tally into printed digits, `summary` says what an answer takes for granted
@@ -10,7 +10,7 @@
 //!
 //! The rest are the questions: `analyze`, `describe`, `group` (with its `grid`) and `query` (with its
 //! `pick`), over rows that pass a `filter` of `condition`s on `typed` cells, a `page` at a time; then
-//! `validate`, `join`, `diff`, and `handoff`, which writes `sql`.
+//! `validate`, `join`, `diff`, `chart`, and `handoff`, which writes `sql`.
 
 mod sandbox;
 mod listing;
@@ -20,6 +20,7 @@ mod dialect;
 mod format;
 mod records;
 mod reader;
+mod chain;
 mod parts;
 mod cut;
 mod reading;
@@ -48,6 +49,7 @@ mod grid;
 mod query;
 mod pick;
 mod duplicates;
+mod chart;
 mod validate;
 mod join;
 mod diff;
@@ -59,9 +61,11 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+use chain::Files;
 use reader::TableFile;
 
 pub(crate) use analyze::Analyze;
+pub(crate) use chart::{Chart, ChartKind, Charting};
 pub(crate) use describe::{Describe, Description};
 pub(crate) use diff::{Diff, Differences};
 pub(crate) use filter::Filter;
@@ -79,7 +83,7 @@ pub(crate) use validate::{RowSchema, Validated};
 
 /// The directories this server may read, opened once at start-up.
 pub(crate) struct Backend {
-    sandbox: sandbox::Sandbox,
+    sandbox: Arc<sandbox::Sandbox>,
     /// Bounds the memory of all scans together.
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) cuts: Cuts,
@@ -117,7 +121,7 @@ pub(crate) trait Observer {
 impl Backend {
     /// Fails on anything that is not a directory, so that a typing error shows at start-up.
     pub(crate) fn open(dirs: &[PathBuf]) -> Result<Self, Error> {
-        let sandbox = sandbox::Sandbox::open(dirs)?;
+        let sandbox = Arc::new(sandbox::Sandbox::open(dirs)?);
         let slots = Arc::new(Semaphore::new(MAX_SCANS));
         Ok(Self { sandbox, slots, cuts: Cuts::for_this_machine() })
     }
@@ -129,7 +133,7 @@ impl Backend {
         request: &Analyze,
         observer: &dyn Observer,
     ) -> Result<Analysis, Error> {
-        analyze::analyze(&self.table(input)?, request, observer)
+        analyze::analyze(&self.tables_of(input)?, request, observer)
     }
 
     pub(crate) fn describe(
@@ -138,7 +142,7 @@ impl Backend {
         request: &Describe,
         observer: &dyn Observer,
     ) -> Result<Description, Error> {
-        describe::describe(&self.table(input)?, request, observer)
+        describe::describe(&self.tables_of(input)?, request, observer)
     }
 
     pub(crate) fn group(
@@ -147,7 +151,7 @@ impl Backend {
         request: &Grouping,
         observer: &dyn Observer,
     ) -> Result<Grouped, Error> {
-        group::group(&self.table(input)?, request, observer)
+        group::group(&self.tables_of(input)?, request, observer)
     }
 
     pub(crate) fn query(
@@ -156,7 +160,16 @@ impl Backend {
         request: &Query,
         observer: &dyn Observer,
     ) -> Result<Queried, Error> {
-        query::query(&self.table(input)?, request, observer)
+        query::query(&self.tables_of(input)?, request, observer)
+    }
+
+    pub(crate) fn chart(
+        &self,
+        input: &Input,
+        request: &Charting,
+        observer: &dyn Observer,
+    ) -> Result<Chart, Error> {
+        chart::chart(&self.tables_of(input)?, request, observer)
     }
 
     pub(crate) fn validate(
@@ -205,8 +218,20 @@ impl Backend {
         self.sandbox.tables()
     }
 
+    /// One file, or all that the path is a pattern for.
+    fn tables_of(&self, input: &Input) -> Result<TableFile, Error> {
+        let path = &input.filepath;
+        // A file may be named like a pattern.
+        if !path.contains(['*', '?', '[', '{']) || self.sandbox.open_file(path).is_ok() {
+            return self.table(input);
+        }
+        let files = Files::new(&self.sandbox, self.sandbox.matching(path)?)?;
+        Ok(TableFile::new(files, &input.reading, self.cuts))
+    }
+
     fn table(&self, input: &Input) -> Result<TableFile, Error> {
-        Ok(TableFile::new(self.sandbox.open_file(&input.filepath)?, &input.reading, self.cuts))
+        let files = Files::new(&self.sandbox, vec![input.filepath.clone()])?;
+        Ok(TableFile::new(files, &input.reading, self.cuts))
     }
 }
 
@@ -236,6 +261,14 @@ pub(crate) enum Error {
          unpack it yourself if it is meant to"
     )]
     Bomb { what: &'static str },
+    #[error("{path:?}: {cause}")]
+    InFile { path: String, cause: Box<Error> },
+    #[error(
+        "{path:?} is separated by {found:?}, but the first file by {first:?}; name files that are written alike"
+    )]
+    OtherDelimiter { path: String, found: String, first: String },
+    #[error("{path:?} has none of the columns of the first file; name files of one table")]
+    OtherColumns { path: String },
     #[error("reading the file failed")]
     Read(#[from] std::io::Error),
     #[error(
@@ -256,6 +289,12 @@ pub(crate) enum Error {
          say which in `read.dates`: \"dmy\" or \"mdy\""
     )]
     AmbiguousDates { column: String },
+    #[error("{column:?} holds no numbers; choose a column that does")]
+    NotNumeric { column: String },
+    #[error("{column:?} holds no dates; choose a column of dates, or a `bar`")]
+    NotDates { column: String },
+    #[error("the chart could not be drawn")]
+    Drawing,
     #[error("there is no {name:?} to order by; there are {available}")]
     Order { name: String, available: String },
     #[error(

@@ -36,15 +36,21 @@ fn server(config: Config) -> anyhow::Result<Server<Backend>> {
         .tool("validate_csv", READ_ONLY.title("Check rows against a schema"), tools::validate_csv)
         .tool("join_csv", READ_ONLY.title("Join two files"), tools::join_csv)
         .tool("diff_csv", READ_ONLY.title("Compare two files"), tools::diff_csv)
+        .tool("chart_csv", READ_ONLY.title("Draw a chart"), tools::chart_csv)
         .tool("handoff_csv", READ_ONLY.title("Load into a database"), tools::handoff_csv)
         .resource_template(resources::COLUMN, json("column"), resources::column)
         .resource_template(resources::TABLE, json("table"), resources::table)
+        .resource_template(resources::CHART, svg(), resources::chart)
         .resource_list(resources::list)
         .complete_template(resources::TABLE, "path", resources::complete_path)
         .complete_template(resources::COLUMN, "path", resources::complete_path)
         .complete_template(resources::COLUMN, "name", resources::complete_column)
         .prompt("explore_csv", prompts::explore_csv)
         .complete_prompt("explore_csv", "filepath", resources::complete_path))
+}
+
+fn svg() -> ResourceOptions {
+    ResourceOptions::new("chart").mime_type("image/svg+xml")
 }
 
 fn json(name: &str) -> ResourceOptions {

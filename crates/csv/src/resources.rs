@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::backend::{self, Analyze, Backend, Describe, Input, Operation};
-use crate::tools::Watch;
+use crate::tools::{ChartCsv, Watch};
 
 pub(crate) const TABLE: &str = "csv:///{+path}";
+pub(crate) const CHART: &str = "csv-chart:///{+arguments}";
 /// Registered before [`TABLE`], which matches these URIs as well.
 pub(crate) const COLUMN: &str = "csv:///{+path}/column/{name}";
 
@@ -48,6 +49,24 @@ pub(crate) async fn column(
     };
     let analysed = read(&cx, move |backend, watch| backend.analyze(&file, &request, watch));
     ResourceContents::json(cx.subject(), &analysed.await?)
+}
+
+/// A chart as `chart_csv` draws it, from its arguments as JSON.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Picture {
+    /// JSON.
+    arguments: String,
+}
+
+pub(crate) async fn chart(
+    cx: Context<Backend>,
+    input: Picture,
+) -> ResourceResult<ResourceContents> {
+    let question: ChartCsv = serde_json::from_str(&input.arguments)
+        .map_err(|error| Error::invalid_params(format!("the chart's arguments: {error}")))?;
+    let (file, request) = question.split();
+    let drawn = read(&cx, move |backend, watch| backend.chart(&file, &request, watch)?.svg());
+    Ok(ResourceContents::text(cx.subject(), "image/svg+xml", drawn.await?))
 }
 
 pub(crate) async fn list(cx: Context<Backend>) -> Result<Vec<Resource>, Error> {

@@ -16,6 +16,8 @@ mod structure;
 mod collected;
 mod scanning;
 mod parts;
+mod globs;
+mod charts;
 
 use std::path::PathBuf;
 

@@ -2,6 +2,7 @@
 //! a function; the doc comments are all the description there is.
 
 mod analyze_csv;
+mod chart_csv;
 mod describe_csv;
 mod diff_csv;
 mod frequency_csv;
@@ -19,6 +20,7 @@ use mcp::{Context, Field, Form, ToolError, ToolResult};
 use crate::backend::{Backend, DateOrder, Error, Input, Observer};
 
 pub(crate) use analyze_csv::analyze_csv;
+pub(crate) use chart_csv::{ChartCsv, chart_csv};
 pub(crate) use describe_csv::describe_csv;
 pub(crate) use diff_csv::diff_csv;
 pub(crate) use frequency_csv::frequency_csv;

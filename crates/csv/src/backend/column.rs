@@ -382,5 +382,5 @@ pub(super) fn shown(cell: &[u8]) -> String {
 }
 
 fn counter_example(cell: &[u8], line: u64, reason: Reason) -> CounterExample {
-    CounterExample { line, value: shown(cell), reason }
+    CounterExample { file: None, line, value: shown(cell), reason }
 }

@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 use memchr::memmem;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::dates::{Date, DateFormat, parse_iso};
 use super::number::{self, Number};
 use super::typed::{Cell, Typed};
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct Condition {
@@ -22,7 +22,7 @@ pub(crate) struct Condition {
     value: Option<Operand>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum Op {
@@ -39,7 +39,7 @@ enum Op {
     NotNull,
 }
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
 enum Operand {
@@ -47,7 +47,7 @@ enum Operand {
     Many(Vec<Scalar>),
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Scalar {
     Number(serde_json::Number),

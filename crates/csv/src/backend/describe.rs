@@ -140,7 +140,10 @@ pub(super) fn describe(
         if sample.len() < request.sample_rows {
             sample.push(shown_row(table, request.first_column));
         }
-        duplicates.look_at(table.records.unquoted(), table);
+        match table.chain.is_one() {
+            true => duplicates.look_at(table.records.unquoted(), table),
+            false => duplicates.look_at(table.cells(), table),
+        };
     })?;
     scan.table.oddities.duplicate_rows = duplicates.found.take();
     Ok(conclude(scan, request, sample, duplicates.looked_at))
@@ -155,7 +158,8 @@ fn conclude(
     let dialect = dialect(&scan);
     let mut assumptions = summary::assumptions(&scan, OPERATIONS);
     // Said by `oddities` already.
-    let said = scan.table.oddities.sentences(scan.table.names.len() == 1);
+    let place = |line| scan.table.chain.place(line);
+    let said = scan.table.oddities.sentences(scan.table.names.len() == 1, &place);
     assumptions.retain(|text| !said.contains(text) || text.contains("may be nulls"));
     if let Some(rows) = compared {
         assumptions.push(format!(
@@ -163,30 +167,38 @@ fn conclude(
         ));
     }
     let Scan { table, columns, .. } = scan;
+    let mut oddities = table.oddities.clone();
+    oddities.place_lines(&|line| table.chain.place(line));
     let shown = columns.into_iter().skip(request.first_column).take(MAX_COLUMNS);
     let profile = |(place, column): (usize, Column)| {
-        profile(column, table.names.get(place).cloned().unwrap_or_default())
+        let name = table.names.get(place).cloned().unwrap_or_default();
+        profile(column, name, |line| table.chain.place(line))
     };
     let columns: Vec<ColumnProfile> = shown.map(profile).collect();
     let more_columns =
         table.names.len().saturating_sub(request.first_column + columns.len()) as u64;
     Description {
-        bytes: table.records.source().bytes_total(),
+        bytes: table.chain.bytes_total(),
         rows: table.rows,
         dialect,
         columns,
         more_columns,
-        oddities: table.oddities,
+        oddities,
         sample,
         assumptions,
     }
 }
 
-fn profile(column: Column, name: String) -> ColumnProfile {
+fn profile(
+    column: Column,
+    name: String,
+    place: impl Fn(u64) -> (Option<String>, u64),
+) -> ColumnProfile {
     let stats = |operation| column.stats().answer(operation, column.is_numeric());
     let (min, max) = (stats(Operation::Min), stats(Operation::Max));
     let nulls = column.stats().nulls(column.is_numeric());
-    let report = column.report(name, 0, &[]);
+    let mut report = column.report(name, 0, &[]);
+    report.place_lines(place);
     ColumnProfile {
         name: report.name,
         kind: report.kind,
@@ -228,6 +240,6 @@ fn dialect(scan: &Scan) -> Dialect {
 }
 
 fn shown_row(table: &TableReader, first_column: usize) -> Vec<String> {
-    let cells = table.records.fields().skip(first_column).take(MAX_COLUMNS);
+    let cells = table.cells().into_iter().skip(first_column).take(MAX_COLUMNS);
     cells.map(super::column::shown).collect()
 }

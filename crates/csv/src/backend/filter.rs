@@ -4,7 +4,7 @@
 //! they meet no condition but `is_null`.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::condition::{Check, Condition};
 use super::reader::{TableFile, TableReader};
@@ -12,7 +12,7 @@ use super::typed::{self, Typed};
 use super::{Error, Observer};
 
 /// A condition, or several of which `all` or `any` must hold.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Filter {
     Condition(Condition),
@@ -20,14 +20,14 @@ pub(crate) enum Filter {
     Any(Any),
 }
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct All {
     all: Vec<Filter>,
 }
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct Any {

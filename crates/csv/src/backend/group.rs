@@ -282,7 +282,10 @@ fn conclude(
     let rows = scan.table.rows;
     let names = &scan.table.names;
     let report = |(place, column): (usize, Column)| {
-        column.report(names.get(place).cloned().unwrap_or_default(), place + 1, &[])
+        let name = names.get(place).cloned().unwrap_or_default();
+        let mut report = column.report(name, place + 1, &[]);
+        report.place_lines(|line| scan.table.chain.place(line));
+        report
     };
     let columns = scan.columns.into_iter().map(report).collect();
     Ok(Grouped { rows, matched, groups: count, table, assumptions, columns })

@@ -41,10 +41,27 @@ pub(crate) struct Rows {
     pub(crate) count: u64,
     /// Physical lines of the first five.
     pub(crate) first_lines: Vec<u64>,
+    /// Of each of those lines, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub(crate) files: Vec<String>,
+}
+
+/// From a line counted through all files to its file, where there are several, and its line there.
+pub(super) type Placing<'a> = &'a dyn Fn(u64) -> (Option<String>, u64);
+
+pub(super) fn line_text(line: u64, place: Placing<'_>) -> String {
+    match place(line) {
+        (None, line) => format!("line {line}"),
+        (Some(file), line) => format!("line {line} of {file:?}"),
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Place {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", default)]
+    pub(crate) file: Option<String>,
     /// Physical line, counted from 1.
     pub(crate) line: u64,
 }
@@ -73,10 +90,20 @@ impl Rows {
         rows.first_lines.truncate(MAX_LINES);
     }
 
-    fn sentence(&self, what: &str) -> String {
-        let lines: Vec<_> = self.first_lines.iter().map(u64::to_string).collect();
+    fn sentence(&self, what: &str, place: Placing<'_>) -> String {
+        let line = |line: &u64| match place(*line) {
+            (None, line) => line.to_string(),
+            (Some(file), line) => format!("{line} of {file:?}"),
+        };
+        let lines: Vec<_> = self.first_lines.iter().map(line).collect();
         let more = if self.count > lines.len() as u64 { ", …" } else { "" };
         format!("{what}: {} rows, at line {}{more}", self.count, lines.join(", "))
+    }
+
+    fn place_lines(&mut self, place: Placing<'_>) {
+        let places: Vec<_> = self.first_lines.iter().map(|line| place(*line)).collect();
+        self.first_lines = places.iter().map(|(_, line)| *line).collect();
+        self.files = places.into_iter().filter_map(|(file, _)| file).collect();
     }
 }
 
@@ -92,8 +119,21 @@ impl Oddities {
         }
     }
 
+    pub(super) fn place_lines(&mut self, place: Placing<'_>) {
+        let rows = [
+            &mut self.short_rows,
+            &mut self.long_rows,
+            &mut self.stray_quotes,
+            &mut self.duplicate_rows,
+        ];
+        rows.into_iter().flatten().for_each(|rows| rows.place_lines(place));
+        if let Some(Place { line, file }) = &mut self.unterminated_quote {
+            (*file, *line) = place(*line);
+        }
+    }
+
     /// For answers that do not carry the table itself.
-    pub(super) fn sentences(&self, is_one_column: bool) -> Vec<String> {
+    pub(super) fn sentences(&self, is_one_column: bool, place: Placing<'_>) -> Vec<String> {
         let rows = [
             (&self.short_rows, "rows with too few fields, whose missing cells count as nulls"),
             (
@@ -102,7 +142,8 @@ impl Oddities {
             ),
             (&self.stray_quotes, "rows with quotes in odd places, read literally"),
         ];
-        let noted = rows.into_iter().filter_map(|(rows, what)| Some(rows.as_ref()?.sentence(what)));
+        let noted =
+            rows.into_iter().filter_map(|(rows, what)| Some(rows.as_ref()?.sentence(what, place)));
         let mut all: Vec<String> = noted.collect();
         if is_one_column && self.blank_lines > 0 {
             all.push(format!(
@@ -110,8 +151,9 @@ impl Oddities {
                 self.blank_lines
             ));
         }
-        if let Some(Place { line }) = &self.unterminated_quote {
-            all.push(format!("the quote opened at line {line} is never closed: nothing from its record on was counted"));
+        if let Some(Place { line, .. }) = &self.unterminated_quote {
+            let opened_at = line_text(*line, place);
+            all.push(format!("the quote opened at {opened_at} is never closed: nothing from its record on was counted"));
         }
         if self.changed_while_read {
             all.push("the file changed while it was read, so the numbers may mix two states of it; ask again".into());

@@ -55,13 +55,15 @@ pub(super) fn read<G: Gather>(
     gather: &mut G,
     observer: &dyn Observer,
 ) -> Result<(), Error> {
-    if table.is_row_waiting && table.advance(observer)? {
+    let mut files_cut = 0;
+    while table.advance(observer)? {
         gather.add_row(table);
+        if files_cut <= table.chain.index() && can_be_cut(table, file.cuts) {
+            files_cut = table.chain.index() + 1;
+            read_parts(table, file.cuts, gather, observer)?;
+        }
     }
-    if can_be_cut(table, file.cuts) {
-        read_parts(table, file.cuts, gather, observer)?;
-    }
-    read_on(table, gather, observer)
+    Ok(())
 }
 
 fn can_be_cut(table: &TableReader, cuts: Cuts) -> bool {
@@ -69,7 +71,7 @@ fn can_be_cut(table: &TableReader, cuts: Cuts) -> bool {
     cuts.workers > 1
         && source.is_plain()
         && source.bytes_total() >= cuts.min_bytes
-        && table.sniffed.newline == b'\n'
+        && table.records.format().newline == b'\n'
         // Their units hang on the first one of the column.
         && table.reading.numbers.is_empty()
 }
@@ -197,7 +199,7 @@ fn join_parts<G: Gather>(
 ) -> Result<(), Error> {
     /// A file with more of them than this is read faster in one go.
     const MAX_READ_AGAIN: u64 = 8;
-    let bytes_total = table.records.source().bytes_total();
+    let bytes_total = table.chain.bytes_total();
     let (mut next, mut line) = table.stands_at();
     for (index, parts) in (0..shared.count).zip(workers.iter().cycle()) {
         let is_over = match wait_for(parts, shared, observer)? {
@@ -224,8 +226,9 @@ fn join_parts<G: Gather>(
         if is_over {
             return Ok(());
         }
-        if next < bytes_total {
-            observer.progress(next, bytes_total, table.rows);
+        let done = table.chain.bytes_done(next);
+        if done < bytes_total {
+            observer.progress(done, bytes_total, table.rows);
         }
     }
     Ok(())

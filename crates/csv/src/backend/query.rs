@@ -61,6 +61,10 @@ pub(crate) struct Queried {
 pub(crate) struct FoundRow {
     /// Data row, from 1.
     pub(crate) row: u64,
+    /// Where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", default)]
+    pub(crate) file: Option<String>,
     /// Physical line on which it starts, from 1.
     pub(crate) line: u64,
     /// Byte at which it starts; of the decoded text in UTF-16 and compressed files.
@@ -80,7 +84,7 @@ pub(super) fn query(
         Some(names) => table.places_of(names)?,
         None => table.select(None)?,
     };
-    let digest = table.records.source().fingerprint().digest();
+    let digest = table.chain.digest();
     let page =
         Page { offset: read_cursor(request.cursor.as_deref(), digest)?, limit: request.limit };
     let mut picked = picker(file, &table, request, page, observer)?;
@@ -180,9 +184,11 @@ impl Picker {
 
 pub(super) fn found(table: &TableReader, places: &[usize]) -> FoundRow {
     let cell = |place: &usize| table.field(*place).map(source::decode);
+    let (file, line) = table.chain.place(table.records.line());
     FoundRow {
         row: table.rows,
-        line: table.records.line(),
+        file,
+        line,
         offset: table.records.offset(),
         cells: places.iter().map(cell).collect(),
     }

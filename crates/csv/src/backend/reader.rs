@@ -5,9 +5,9 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
 use std::sync::Arc;
 
+use super::chain::{Chain, Files};
 use super::column::shown;
 use super::dialect::{self, NO_DELIMITER, Sniffed};
 use super::format::Format;
@@ -19,9 +19,9 @@ use super::records::Records;
 use super::source::Source;
 use super::{Error, Observer};
 
-/// A file that can be read from its start more than once, and how.
+/// A file, or several as one, that can be read from its start more than once, and how.
 pub(super) struct TableFile {
-    file: File,
+    files: Arc<Files>,
     pub(super) reading: Arc<Reading>,
     pub(super) cuts: Cuts,
 }
@@ -39,6 +39,13 @@ pub(super) struct TableReader {
     /// The first record has been read and is itself a row.
     pub(super) is_row_waiting: bool,
     refills: u64,
+    pub(super) chain: Chain,
+    /// Fields of a whole row of the file being read.
+    pub(super) width: usize,
+    /// Where each column stands in that file, if not at its own place.
+    pub(super) places: Option<Arc<Vec<Option<usize>>>>,
+    /// A file before this one changed while it was read.
+    pub(super) has_changed: bool,
     /// Parts that had to be read again, one after the other.
     pub(super) parts_read_again: u64,
 }
@@ -50,6 +57,9 @@ pub(super) struct Seed {
     sniffed: Arc<Sniffed>,
     names: Arc<Vec<String>>,
     reading: Arc<Reading>,
+    files: Arc<Files>,
+    width: usize,
+    places: Option<Arc<Vec<Option<usize>>>>,
 }
 
 pub(super) enum FirstRecord {
@@ -61,20 +71,22 @@ pub(super) enum FirstRecord {
 }
 
 impl TableFile {
-    pub(super) fn new(file: File, reading: &Reading, cuts: Cuts) -> Self {
-        Self { file, reading: Arc::new(reading.clone()), cuts }
+    pub(super) fn new(files: Files, reading: &Reading, cuts: Cuts) -> Self {
+        Self { files: Arc::new(files), reading: Arc::new(reading.clone()), cuts }
     }
 
     pub(super) fn open(&self) -> Result<TableReader, Error> {
-        let mut file = self.file.try_clone()?;
-        file.seek(SeekFrom::Start(0))?;
-        TableReader::open(file, &self.reading)
+        TableReader::open_one(self.files.first()?, &self.reading, &self.files)
     }
 }
 
 impl TableReader {
     /// Reads as far as the header.
-    fn open(file: File, reading: &Arc<Reading>) -> Result<Self, Error> {
+    pub(super) fn open_one(
+        file: File,
+        reading: &Arc<Reading>,
+        files: &Arc<Files>,
+    ) -> Result<Self, Error> {
         let mut records = Records::new(Source::new(file)?)?;
         let (sample, is_whole) = records.sample();
         if sample.contains(&0) {
@@ -97,6 +109,10 @@ impl TableReader {
         Ok(Self {
             refills: 0,
             parts_read_again: 0,
+            chain: Chain::new(files),
+            width: names.len(),
+            places: None,
+            has_changed: false,
             records,
             sniffed: Arc::new(sniffed),
             names: Arc::new(names),
@@ -117,6 +133,9 @@ impl TableReader {
             sniffed: Arc::clone(&self.sniffed),
             names: Arc::clone(&self.names),
             reading: Arc::clone(&self.reading),
+            files: self.chain.files(),
+            width: self.width,
+            places: self.places.clone(),
         })
     }
 
@@ -149,10 +168,13 @@ impl TableReader {
     /// Moves to the next row; `false` at the end.
     #[inline]
     pub(super) fn advance(&mut self, observer: &dyn Observer) -> Result<bool, Error> {
-        if self.is_row_waiting {
-            self.is_row_waiting = false;
-        } else if self.is_cut_off || !self.records.advance()? {
-            return if self.is_over() { self.finish(observer).map(|()| false) } else { Ok(false) };
+        while !self.advance_in_file()? {
+            if !self.is_over() {
+                return Ok(false);
+            }
+            if self.is_cut_off || !self.open_next()? {
+                return self.finish(observer).map(|()| false);
+            }
         }
         self.rows += 1;
         self.note_oddities();
@@ -163,16 +185,37 @@ impl TableReader {
         Ok(true)
     }
 
-    /// `None` where a short row has no such field.
     #[inline]
-    pub(super) fn field(&self, place: usize) -> Option<&[u8]> {
-        self.records.field(place)
+    fn advance_in_file(&mut self) -> Result<bool, Error> {
+        if std::mem::take(&mut self.is_row_waiting) {
+            return Ok(true);
+        }
+        Ok(!self.is_cut_off && self.records.advance()?)
     }
 
-    /// How much of the file has been read, from 0 to 1.
+    /// `None` where a short row has no such field, or the file no such column.
+    #[inline]
+    pub(super) fn field(&self, place: usize) -> Option<&[u8]> {
+        match &self.places {
+            None => self.records.field(place),
+            Some(places) => self.records.field((*places.get(place)?)?),
+        }
+    }
+
+    /// The whole row, in the order of the columns.
+    pub(super) fn cells(&self) -> Vec<&[u8]> {
+        match &self.places {
+            None => self.records.fields().collect(),
+            Some(places) => {
+                (0..places.len()).map(|place| self.field(place).unwrap_or_default()).collect()
+            }
+        }
+    }
+
+    /// How much of the files has been read, from 0 to 1.
     pub(super) fn coverage(&self) -> f64 {
-        let source = self.records.source();
-        source.bytes_read() as f64 / (source.bytes_total() as f64).max(1.0)
+        let done = self.chain.bytes_done(self.records.source().bytes_read());
+        done as f64 / (self.chain.bytes_total() as f64).max(1.0)
     }
 
     /// The place of a column given by its name, or as `#3` for the third.
@@ -202,11 +245,13 @@ impl TableReader {
     }
 
     fn finish(&mut self, observer: &dyn Observer) -> Result<(), Error> {
-        self.oddities.unterminated_quote = self.records.unterminated.map(|line| Place { line });
+        self.oddities.unterminated_quote =
+            self.records.unterminated.map(|line| Place { file: None, line });
         self.oddities.blank_lines = self.records.blank_lines;
         let source = self.records.source();
-        self.oddities.changed_while_read = source.changed_while_read()?;
-        observer.progress(source.bytes_read(), source.bytes_total(), self.rows);
+        self.oddities.changed_while_read = self.has_changed || source.changed_while_read()?;
+        let done = self.chain.bytes_done(source.bytes_read());
+        observer.progress(done, self.chain.bytes_total(), self.rows);
         Ok(())
     }
 
@@ -215,10 +260,10 @@ impl TableReader {
             return Err(Error::Cancelled);
         }
         self.is_cut_off = observer.out_of_time();
-        let source = self.records.source();
+        let done = self.chain.bytes_done(self.records.source().bytes_read());
         // The total is reported once, at the end, with the number of rows that is right then.
-        if source.bytes_read() < source.bytes_total() {
-            observer.progress(source.bytes_read(), source.bytes_total(), self.rows);
+        if done < self.chain.bytes_total() {
+            observer.progress(done, self.chain.bytes_total(), self.rows);
         }
         Ok(())
     }
@@ -227,7 +272,7 @@ impl TableReader {
     fn note_oddities(&mut self) {
         let records = &self.records;
         let line = || records.line();
-        match records.field_count().cmp(&self.names.len()) {
+        match records.field_count().cmp(&self.width) {
             Ordering::Equal => {}
             Ordering::Less => Rows::note(&mut self.oddities.short_rows, line),
             Ordering::Greater => Rows::note(&mut self.oddities.long_rows, line),
@@ -248,7 +293,7 @@ impl Seed {
     }
 
     pub(super) fn width(&self) -> usize {
-        self.names.len()
+        self.width
     }
 
     /// The rows from `offset` on, before the first that begins at `stop_at`.
@@ -259,6 +304,10 @@ impl Seed {
         Ok(TableReader {
             refills: 0,
             parts_read_again: 0,
+            chain: Chain::of_part(&self.files),
+            width: self.width,
+            places: self.places.clone(),
+            has_changed: false,
             records,
             sniffed: Arc::clone(&self.sniffed),
             names: Arc::clone(&self.names),

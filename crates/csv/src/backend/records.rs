@@ -49,6 +49,8 @@ pub(super) struct Records {
     pub(super) unterminated: Option<u64>,
     /// Records from this byte on are not read.
     pub(super) stop_at: u64,
+    /// Of the files before this one.
+    lines_before: u64,
 }
 
 impl Records {
@@ -82,6 +84,7 @@ impl Records {
             blank_lines: 0,
             unterminated: None,
             stop_at: u64::MAX,
+            lines_before: 0,
         }
     }
 
@@ -138,8 +141,24 @@ impl Records {
         self.line_ends.crlf += part.line_ends.crlf;
         self.line_ends.cr += part.line_ends.cr;
         self.blank_lines += part.blank_lines;
-        self.unterminated = part.unterminated.map(|line| line + lines_before);
+        let unterminated = part.unterminated.map(|line| line + lines_before);
+        self.unterminated = self.unterminated.or(unterminated);
         self.source.note_invalid(part.source.first_invalid());
+    }
+
+    /// Goes on with another file of the same table, whose lines count on.
+    pub(super) fn continue_in(&mut self, mut next: Self, lines_before: u64) {
+        let (place, line) = next.line_mark.get();
+        next.line_mark.set((place, line + lines_before));
+        next.lines_before = lines_before;
+        next.refills += self.refills;
+        next.append(self, 0);
+        *self = next;
+    }
+
+    pub(super) fn ended_with_line_end(&self) -> bool {
+        let last = self.next.checked_sub(1).and_then(|last| self.window.get(last));
+        last.is_none_or(|byte| *byte == self.format.newline)
     }
 
     /// The next record begins where this reader was told to stop.
@@ -310,7 +329,8 @@ impl Records {
 
     fn grow_window(&mut self) -> Result<(), Error> {
         if self.window.len() >= MAX_RECORD_BYTES {
-            let (line, quote_line) = (self.line(), self.quote_line());
+            let [line, quote_line] =
+                [self.line(), self.quote_line()].map(|line| line - self.lines_before);
             return Err(Error::RecordTooLong { line, quote_line, max_bytes: MAX_RECORD_BYTES });
         }
         self.window.resize(self.window.len() * 2, 0);
@@ -319,7 +339,8 @@ impl Records {
 
     fn grow_ends(&mut self) -> Result<(), Error> {
         if self.ends.len() >= MAX_FIELDS {
-            return Err(Error::TooManyFields { line: self.line(), max_fields: MAX_FIELDS });
+            let line = self.line() - self.lines_before;
+            return Err(Error::TooManyFields { line, max_fields: MAX_FIELDS });
         }
         self.ends.resize(self.ends.len() * 2, 0);
         Ok(())

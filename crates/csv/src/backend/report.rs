@@ -15,7 +15,7 @@ use super::oddities::is_zero;
 /// `count`: cells with a value. `nulls`: empty cells, and words such as NA among numbers. `min`,
 /// `max`: with their line. `stddev`: of a sample. `distinct`, `mode`: by text, so 1 and 1.0 are two.
 /// `quantiles`: p5, p25, p50, p75 and p95 by nearest rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Operation {
     Sum,
@@ -134,6 +134,9 @@ pub(crate) enum ColumnType {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct CounterExample {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", default)]
+    pub(crate) file: Option<String>,
     pub(crate) line: u64,
     pub(crate) value: String,
     pub(crate) reason: Reason,
@@ -195,6 +198,10 @@ pub(crate) struct Number {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", default)]
     pub(crate) method: Option<&'static str>,
+    /// Where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", default)]
+    pub(crate) file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64", default)]
     pub(crate) line: Option<u64>,
@@ -228,12 +235,26 @@ impl JsonSchema for Value {
     }
 }
 
+impl ColumnReport {
+    /// From lines counted through all files to those of each.
+    pub(super) fn place_lines(&mut self, place: impl Fn(u64) -> (Option<String>, u64)) {
+        for answer in self.answers.values_mut() {
+            if let Some(line) = &mut answer.line {
+                (answer.file, *line) = place(*line);
+            }
+        }
+        if let Some(because) = &mut self.text_because {
+            (because.file, because.line) = place(because.line);
+        }
+    }
+}
+
 impl Number {
     pub(super) fn exact(value: Value) -> Self {
-        Self { value, exact: true, method: None, line: None, occurs: None }
+        Self { value, exact: true, method: None, file: None, line: None, occurs: None }
     }
 
     pub(super) fn inexact(value: Value, method: &'static str) -> Self {
-        Self { value, exact: false, method: Some(method), line: None, occurs: None }
+        Self { value, exact: false, method: Some(method), file: None, line: None, occurs: None }
     }
 }

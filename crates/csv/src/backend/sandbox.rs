@@ -10,6 +10,7 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use globset::GlobBuilder;
 use rustix::fs::{FileType, Mode, OFlags, fstat};
 use rustix::io::Errno;
 
@@ -56,6 +57,35 @@ impl Sandbox {
         Err(explain(telling.unwrap_or(Errno::XDEV), path))
     }
 
+    /// The files a pattern such as `logs/*.csv` means, sorted; each once.
+    pub(super) fn matching(&self, pattern: &str) -> Result<Vec<String>, Error> {
+        const BAD: Error =
+            Error::Option { text: "`filepath` is no pattern; use *, **, ?, [a-z] or {a,b}" };
+        const TOO_MANY: Error = Error::Option {
+            text: "the pattern in `filepath` stands for more files than are looked for: 1,000 of 100,000",
+        };
+        let mut all = Vec::new();
+        for root in &self.roots {
+            let Some(inner) = root.relative(Path::new(pattern)).and_then(Path::to_str) else {
+                continue;
+            };
+            let glob = GlobBuilder::new(inner).literal_separator(true).build().map_err(|_| BAD)?;
+            let matcher = glob.compile_matcher();
+            let start = before_pattern(inner);
+            let Ok(directory) = open_directory(&root.descriptor, &start) else {
+                continue;
+            };
+            let found = listing::find(&directory, &start, &|path| matcher.is_match(path));
+            if found.is_cut_short {
+                return Err(TOO_MANY);
+            }
+            all.extend(found.files);
+        }
+        all.sort();
+        all.dedup();
+        if all.is_empty() { Err(Error::NotFound { path: pattern.to_owned() }) } else { Ok(all) }
+    }
+
     /// A path that two directories have is opened in the first, so it is listed once.
     pub(super) fn tables(&self) -> Vec<String> {
         let mut all: Vec<String> =
@@ -80,6 +110,25 @@ fn open_root(dir: &Path) -> std::io::Result<Root> {
     let descriptor = rustix::fs::open(dir, flags, Mode::empty())?;
     let prefixes = [std::path::absolute(dir)?, dir.canonicalize()?];
     Ok(Root { descriptor, prefixes })
+}
+
+/// The directories that a pattern names outright.
+fn before_pattern(pattern: &str) -> PathBuf {
+    let is_plain = |part: &&str| !part.contains(['*', '?', '[', '{', '\\']);
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let directories = parts.split_last().map_or(&[][..], |(_, directories)| directories);
+    directories.iter().take_while(|part| is_plain(part)).collect()
+}
+
+fn open_directory(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+    if path.as_os_str().is_empty() {
+        return root.try_clone().map_err(|_| Errno::MFILE);
+    }
+    let directory = open_beneath(root, path)?;
+    match FileType::from_raw_mode(fstat(&directory)?.st_mode) {
+        FileType::Directory => Ok(directory),
+        _ => Err(Errno::NOTDIR),
+    }
 }
 
 fn open_regular(root: &OwnedFd, path: &Path) -> Result<File, Errno> {

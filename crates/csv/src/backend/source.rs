@@ -170,10 +170,6 @@ impl Source {
         Ok(Fingerprint::of(&self.file)? != self.opened_as)
     }
 
-    pub(super) fn fingerprint(&self) -> &Fingerprint {
-        &self.opened_as
-    }
-
     fn read_raw(&mut self, into: &mut [u8]) -> Result<usize, Error> {
         if !self.head.is_empty() {
             let len = into.len().min(self.head.len());
@@ -296,7 +292,7 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    fn of(file: &File) -> io::Result<Self> {
+    pub(super) fn of(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         Ok(Self { size: metadata.len(), modified: metadata.modified().ok() })
     }

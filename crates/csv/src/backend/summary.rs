@@ -3,6 +3,7 @@
 use super::column::{Column, Mark};
 use super::dates::DateFormat;
 use super::describe::Header;
+use super::oddities;
 use super::reader::{FirstRecord, TableReader};
 use super::report::{Analysis, Operation};
 use super::scan::Scan;
@@ -16,7 +17,9 @@ pub(super) fn analysis(scan: Scan, operations: &[Operation], is_filtered: bool) 
         .into_iter()
         .map(|(place, column)| {
             let name = table.names.get(place).cloned().unwrap_or_default();
-            column.report(name, place + 1, operations)
+            let mut report = column.report(name, place + 1, operations);
+            report.place_lines(|line| table.chain.place(line));
+            report
         })
         .collect();
     Analysis { rows: table.rows, matched, columns, groups: None, assumptions }
@@ -111,7 +114,9 @@ pub(super) fn table_assumptions(table: &TableReader) -> Vec<String> {
         }
         FirstRecord::Names(_) | FirstRecord::None => {}
     }
-    all.extend(table.oddities.sentences(table.names.len() == 1));
+    all.extend(table.chain.sentences());
+    let place = |line| table.chain.place(line);
+    all.extend(table.oddities.sentences(table.names.len() == 1, &place));
     if table.records.source().encoding() == Encoding::Windows1252 {
         all.push(
             "text that is not UTF-8 is shown as windows-1252; numbers do not depend on it".into(),
@@ -144,6 +149,9 @@ pub(super) fn decimal_mark(scan: &Scan) -> (&'static str, Option<String>) {
         (false, true) => ",",
         (_, false) => ".",
     };
-    let evidence = marks.first().map(|(index, _, line)| format!("column {index}, line {line}"));
+    let evidence = marks.first().map(|(index, _, line)| {
+        let line = oddities::line_text(*line, &|line| scan.table.chain.place(line));
+        format!("column {index}, {line}")
+    });
     (name, evidence)
 }

@@ -116,6 +116,28 @@ proptest! {
     }
 }
 
+/// Each file of several is cut by itself.
+#[test]
+fn several_files_in_parts() {
+    let dir = tempfile::tempdir().unwrap();
+    let texts = ["a,b\n\"x\ny\",1\nz,2\n", "b,a\n3,\"u\n\"\n4,5", "a,b,c\n5,6,7\n8\n"];
+    for (name, text) in ["1.csv", "2.csv", "3.csv"].iter().zip(texts) {
+        std::fs::write(dir.path().join(name), text).unwrap();
+    }
+    let mut backend = Backend::open(&[dir.path().to_owned()]).unwrap();
+    let (input, request) = super::every_operation("*.csv");
+    backend.cuts = ONE_GO;
+    let right = to_json(backend.analyze(&input, &request, &Quiet).unwrap());
+    assert_eq!(
+        right["columns"][1]["max"],
+        json!({"value": 6, "exact": true, "file": "3.csv", "line": 2})
+    );
+    for size in 1..20 {
+        backend.cuts = in_parts(size);
+        assert_eq!(to_json(backend.analyze(&input, &request, &Quiet).unwrap()), right, "{size}");
+    }
+}
+
 /// Long enough for a window of each worker, with quotes that make a guess necessary.
 fn long_table(rows: u32) -> String {
     let note = |row: u32| "line\n\"\"said\"\", ".repeat(row as usize % 5);

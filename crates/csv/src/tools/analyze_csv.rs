@@ -11,7 +11,7 @@ use crate::backend::{Analysis, Analyze, Backend, Filter, Input, Operation, Readi
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AnalyzeCsv {
-    /// Path of the file, relative to a served directory.
+    /// Relative to a served directory; a pattern such as logs/*.csv is several files as one table.
     filepath: String,
     /// What to compute for each column.
     #[schemars(length(min = 1))]

@@ -12,7 +12,7 @@ use crate::backend::{Backend, Describe, Description, Input, Reading};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DescribeCsv {
-    /// Path of the file, relative to a served directory.
+    /// Relative to a served directory; a pattern such as logs/*.csv is several files as one table.
     filepath: String,
     #[serde(default = "three")]
     #[schemars(range(max = 20))]

@@ -10,7 +10,7 @@ use crate::backend::{Backend, Filter, Grouped, Grouping, Input, Page, Reading};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FrequencyCsv {
-    /// Path of the file, relative to a served directory.
+    /// Relative to a served directory; a pattern such as logs/*.csv is several files as one table.
     filepath: String,
     /// A name, or `#3` for the third.
     column: String,

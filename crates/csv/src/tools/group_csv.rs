@@ -11,7 +11,7 @@ use crate::backend::{Aggregate, Backend, Filter, Grouped, Grouping, Input, Page,
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GroupCsv {
-    /// Path of the file, relative to a served directory.
+    /// Relative to a served directory; a pattern such as logs/*.csv is several files as one table.
     filepath: String,
     /// Columns to group by: names, or `#3` for the third.
     #[schemars(length(min = 1))]

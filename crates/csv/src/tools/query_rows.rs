@@ -11,7 +11,7 @@ use crate::backend::{Backend, Filter, Input, Order, Queried, Query, Reading};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QueryRows {
-    /// Path of the file, relative to a served directory.
+    /// Relative to a served directory; a pattern such as logs/*.csv is several files as one table.
     filepath: String,
     /// Only rows that meet this, such as {"column": "price", "op": "gt", "value": 9.5}.
     #[serde(default)]
