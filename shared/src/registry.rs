@@ -126,6 +126,7 @@ pub(crate) struct Registry {
     pub(crate) tasks: Tasks,
     pub(crate) tools_change: bool,
     pub(crate) prompts_change: bool,
+    pub(crate) session_ended: Option<Box<dyn Fn(u64) + Send + Sync>>,
     /// List items encoded once for each revision; emptied when a list changes.
     pub(crate) encoded: Mutex<EncodedLists>,
 }

@@ -67,6 +67,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             tasks: Tasks::default(),
             tools_change: false,
             prompts_change: false,
+            session_ended: None,
             encoded: Mutex::default(),
         };
         Self { state: Arc::new(state), registry, mistakes: Vec::new() }
@@ -93,6 +94,15 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// Items on a page of any list; 100 if not set.
     pub fn page_size(mut self, items: usize) -> Self {
         self.registry.page_size = items.max(1);
+        self
+    }
+
+    /// Calls `handler` when a session has ended, by its client, for want of use or with the
+    /// connection, with the number [`Context::session`] had: for a server that keeps something for
+    /// its sessions. It must not block.
+    pub fn when_session_ends(mut self, handler: impl Fn(&S, u64) + Send + Sync + 'static) -> Self {
+        let state = Arc::clone(&self.state);
+        self.registry.session_ended = Some(Box::new(move |session| handler(&state, session)));
         self
     }
 

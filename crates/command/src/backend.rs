@@ -3,7 +3,7 @@
 //! Reading order: `policy` and `arguments` (what may be run), `programs` and `places` (which files
 //! and where), `plan` (a decision and what is run), `job` and `launch` (a call as the server sees
 //! it), `wire` (what is said to the helper); then, within the helper process, `helper`, `wakes`,
-//! `stages` and `kernel`; `stream`, `text` and `view` (what was printed), `probe` (the
+//! `stages`, `starter` and `kernel`; `stream`, `text` and `view` (what was printed), `probe` (the
 //! self-test), `own` (this binary's other parts), `record` (the operator's log).
 
 mod errors;
@@ -23,6 +23,7 @@ mod wire;
 mod own;
 mod helper;
 mod wakes;
+mod starter;
 mod stages;
 mod kernel;
 mod stream;
@@ -44,6 +45,8 @@ pub(crate) use guarantees::Guarantees;
 pub(crate) use job::{Ended, How, Input, Job, SignalName};
 pub(crate) use jobs::Owner;
 pub(crate) use own::Part;
+#[cfg(test)]
+pub(crate) use places::loaders;
 pub(crate) use plan::Decision;
 pub(crate) use policy::{Class, Policy};
 pub(crate) use stream::Stream;
@@ -60,7 +63,7 @@ use probe::Proved;
 use programs::Programs;
 use protect::{Held, Protected};
 use record::Record;
-use wire::{Limits, Mount, Task};
+use wire::{Ahead, Limits, Mount, Task};
 
 /// Of what one process may write into a file.
 const MAX_FILE_BYTES: u64 = 4 << 30;
@@ -160,21 +163,28 @@ impl Backend {
         // What is run must not find this process's environment under its number.
         kernel::hide_from_others();
         let system = System::find(&settings.also_readable);
+        let programs = Programs::search(&settings.path, &roots);
+        let decider = Decider { policy, programs, roots, system };
+        let least = decider.least_confinement();
+        let ahead = Ahead {
+            max_processes: settings.max_processes,
+            confinement: (settings.sandbox != SandboxMode::Off).then_some(least),
+        };
         let proved = OnceCell::new();
         if settings.sandbox == SandboxMode::Required {
-            let found = probe::run_now(&system)?;
+            let found = probe::run_now(&ahead, &decider.least_confinement())?;
+            let policy = &decider.policy;
             let protects = policy.lets_write() && !policy.protect.is_empty();
             if !found.all(protects) {
                 return Err(Error::NotProved { proved: format!("{found:?}") });
             }
             proved.set(found).ok();
         }
-        let programs = Programs::search(&settings.path, &roots);
         Ok(Self {
-            protected: Protected::new(policy.protect.clone()),
-            decider: Decider { policy, programs, roots, system },
+            protected: Protected::new(decider.policy.protect.clone()),
+            decider,
             jobs: Jobs::default(),
-            helpers: Arc::default(),
+            helpers: Helpers::new(ahead),
             secrets: Secrets::of(std::env::vars_os().filter_map(|(name, value)| {
                 Some((name.into_string().ok()?, value.into_string().ok()?))
             })),
@@ -226,7 +236,7 @@ impl Backend {
         let start = Start {
             id: self.jobs.new_id(&request.owner)?,
             owner: request.owner,
-            title: title(&request.commands),
+            title: jobs::title(&request.commands),
             decisions,
             cwd,
             proved,
@@ -305,7 +315,8 @@ impl Backend {
 
     /// What the self-test has proved; it runs once, when it is first needed.
     pub(crate) async fn proved(&self) -> Proved {
-        *self.proved.get_or_init(|| probe::run(&self.helpers, &self.decider.system)).await
+        let run = || async { probe::run(&self.helpers, &self.decider.least_confinement()).await };
+        *self.proved.get_or_init(run).await
     }
 
     /// For a call, or for any program that is granted nothing.
@@ -321,6 +332,12 @@ impl Backend {
     /// Oldest first.
     pub(crate) fn jobs(&self, owner: &Owner) -> Vec<Arc<Job>> {
         self.jobs.of(owner)
+    }
+
+    /// Ends what nobody can ask for any more. What belongs to a principal is there for its other
+    /// sessions.
+    pub(crate) fn end_session(&self, session: u64) {
+        self.jobs.end(&Owner::Session(session));
     }
 
     /// Some bytes of a stream as text, how many there are, and where they begin.
@@ -376,20 +393,4 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-/// A command line for people; no program reads it.
-fn title(commands: &[(String, Vec<String>)]) -> String {
-    const MAX_CHARS: usize = 200;
-    let commands = commands.iter().map(|(command, args)| {
-        let words = std::iter::once(command).chain(args);
-        words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-    });
-    let title = commands.collect::<Vec<_>>().join(" | ");
-    title.chars().take(MAX_CHARS).collect()
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "-_./=:,+@%".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("{word:?}") }
 }

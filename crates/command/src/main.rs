@@ -31,6 +31,7 @@ fn server(config: Config) -> anyhow::Result<Server<Backend>> {
     let backend = Backend::open(&config.settings())?;
     Ok(Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
         .title("Command")
+        .when_session_ends(Backend::end_session)
         .tool(
             "execute_command",
             DESTRUCTIVE.open_world().title("Run a program"),

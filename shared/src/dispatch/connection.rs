@@ -64,15 +64,14 @@ async fn converse(
     let mut is_open = true;
     let mut has_more = false;
     loop {
-        let (has_room, may_handle) = {
-            let has_room = || outbox.len() + sending.left() < HIGH_WATER_BYTES;
-            // After the peer has closed the rest is what the reader holds, which is little.
-            let may_handle = || has_room() || !is_open;
-            if may_handle() {
-                has_more = handle_some(reader, session, may_handle);
-            }
-            (has_room(), may_handle())
-        };
+        let left = sending.left();
+        let has_room = || outbox.len() + left < HIGH_WATER_BYTES;
+        // After the peer has closed the rest is what the reader holds, which is little.
+        let may_handle = || has_room() || !is_open;
+        if may_handle() {
+            has_more = handle_some(reader, session, may_handle);
+        }
+        let (has_room, may_handle) = (has_room(), may_handle());
         sending.collect(outbox, session);
         if !is_open && !has_more {
             return Ok(());

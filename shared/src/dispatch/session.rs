@@ -293,6 +293,9 @@ impl Drop for Session {
     fn drop(&mut self) {
         if self.stateful.get().is_some() {
             self.registry.tasks.end_session(self.number);
+            if let Some(ended) = &self.registry.session_ended {
+                ended(self.number);
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The pipes, or the terminal, between the server and the programs of a call. Each of our ends has
-//! a thread of its own, so a program that does not read or does not stop printing holds up nobody.
+//! The pipes, or the terminal, between the server and the programs of a call. A program that does
+//! not read or does not stop printing is dealt with by threads of its own, and holds up nobody.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,6 +7,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use rustix::termios::{Winsize, tcsetwinsize};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -17,6 +19,8 @@ use super::wire::Descriptors;
 
 /// What `write_stdin` may have waiting.
 const WAITING_INPUTS: usize = 16;
+/// Bytes; kept in memory, so that no file is written to meanwhile.
+const LITTLE: usize = 16 * 1024;
 /// Of a terminal nobody looks at.
 const SIZE: Winsize = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
 /// What a person types at a terminal to end the input.
@@ -64,8 +68,38 @@ fn file(pipe: impl Into<OwnedFd>) -> File {
     File::from(pipe.into())
 }
 
-pub(super) fn read(source: File, into: Arc<Stream>) -> JoinHandle<()> {
-    spawn_blocking(move || into.fill(source))
+/// Until its end. What is much is read on a thread of its own, which is not worth its while for what
+/// most programs print.
+pub(super) fn read(source: File, into: Arc<Stream>, is_terminal: bool) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let rest = if is_terminal {
+            Some(source)
+        } else {
+            read_little(source, &into).await.ok().flatten()
+        };
+        match rest {
+            Some(rest) => {
+                let _panicked = spawn_blocking(move || into.fill(rest)).await;
+            }
+            None => into.close(),
+        }
+    })
+}
+
+/// Gives the pipe back if it brings more than a little.
+async fn read_little(source: File, into: &Stream) -> io::Result<Option<File>> {
+    let mut source = pipe::Receiver::from_file(source)?;
+    let mut chunk = vec![0; LITTLE];
+    let mut taken = 0;
+    while taken < LITTLE {
+        let length = source.read(&mut chunk).await?;
+        if length == 0 {
+            return Ok(None);
+        }
+        into.append(chunk.get(..length).unwrap_or_default());
+        taken += length;
+    }
+    Ok(Some(File::from(source.into_blocking_fd()?)))
 }
 
 /// Writes what is given, then what is sent, and then ends the input.

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::probe::Proved;
-use super::{Class, Job, SandboxMode};
+use super::{Job, SandboxMode};
 
 /// Each is `enforced`, `granted` (the policy lets it) or `not_enforced` and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -13,7 +13,7 @@ pub(crate) struct Guarantees {
     pub(crate) fs_write: String,
     /// Only the roots and the system's programs are read.
     pub(crate) fs_read: String,
-    /// No other program is started.
+    /// No other program is started, not by way of the loader either.
     pub(crate) execute: String,
     /// No network.
     pub(crate) net: String,
@@ -48,7 +48,7 @@ impl Guarantees {
         let network = decisions().any(|decision| decision.network);
         let services = decisions().any(|decision| decision.unix_sockets);
         let writes = decisions().any(|decision| decision.class.writes());
-        let starts = decisions().any(|decision| decision.class == Class::Interpreter);
+        let starts = decisions().any(|decision| decision.starts);
         let state = |put_on: bool, proved: bool, granted: bool| {
             let text = match (mode, put_on && proved, granted) {
                 (SandboxMode::Off, ..) => "not_enforced (--sandbox off)",
@@ -65,7 +65,7 @@ impl Guarantees {
                 other => other.to_owned(),
             },
             fs_read: state(files, proved.fs_read, false),
-            execute: state(files, proved.execute, starts),
+            execute: state(files && calls, proved.execute, starts),
             net: state(calls, proved.net, network),
             unix_sockets: state(calls, proved.unix_sockets, services),
             protected: if writes {

@@ -17,8 +17,9 @@ use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SI
 use super::kernel::{self, Group, tree};
 use super::protect;
 use super::stages::{self, Programs};
+use super::starter::Ready;
 use super::wakes::{Wake, Wakes};
-use super::wire::{self, Done, Event, Exit, Limit, Limits, Order, Task};
+use super::wire::{self, Descriptors, Done, Event, Exit, Limit, Limits, Order, Task};
 
 /// How often the number of processes and their memory are looked at.
 const WATCH: Duration = Duration::from_millis(50);
@@ -43,13 +44,27 @@ fn serve() -> io::Result<()> {
     survive_signals()?;
     let _already_leader = setsid();
     kernel::adopt_orphans()?;
+    kernel::no_new_privileges()?;
     let mut wakes = Wakes::new(socket.try_clone()?)?;
+    let ahead = wire::receive_ahead(&socket)?;
+    let group = Group::create(ahead.max_processes).map(Arc::new);
+    let ready = ahead.confinement.map(|base| Ready::new(base, group.clone()));
     // So far it was started ahead; here it waits for its task.
-    let descriptors = wire::receive_descriptors(&socket)?;
-    let task: Task = serde_json::from_slice(&wakes.first_line()?)?;
+    let (descriptors, task) = match receive_task(&socket, &mut wakes) {
+        Ok(received) => received,
+        Err(server_gone) => {
+            // Out of the group, which can be removed then.
+            if let Some(ready) = ready {
+                ready.dismiss();
+            }
+            return Err(server_gone);
+        }
+    };
     limit(task.limits);
-    let group = Group::create(task.limits.max_processes);
-    let programs = match stages::start(&task, descriptors, group.as_ref()) {
+    if let (Some(group), true) = (&group, ahead.max_processes != task.limits.max_processes) {
+        group.limit(task.limits.max_processes)?;
+    }
+    let programs = match stages::start(&task, descriptors, group.as_ref(), ready) {
         Ok(programs) => programs,
         Err(failed) => {
             end_all(&mut wakes, |_, _| {});
@@ -70,6 +85,11 @@ fn serve() -> io::Result<()> {
         task.placeholders.iter().for_each(|path| protect::remove(path));
     }
     call.finish()
+}
+
+fn receive_task(socket: &UnixStream, wakes: &mut Wakes) -> io::Result<(Descriptors, Task)> {
+    let descriptors = wire::receive_descriptors(socket)?;
+    Ok((descriptors, serde_json::from_slice(&wakes.first_line()?)?))
 }
 
 fn report(mut socket: &UnixStream, event: &Event) -> io::Result<()> {
@@ -122,7 +142,7 @@ struct Call {
     limits: Limits,
     wakes: Wakes,
     programs: Programs,
-    group: Option<Group>,
+    group: Option<Arc<Group>>,
     killed: u64,
     /// The server is gone.
     alone: bool,
@@ -146,6 +166,9 @@ impl Call {
                         // Whoever was refused a process may have given up before anybody looked.
                         if self.was_full() {
                             let _server_gone = report(&self.socket, &Event::Over(Limit::Processes));
+                        }
+                        if self.wakes.nothing_left() {
+                            return;
                         }
                         return self.stop();
                     }
@@ -174,7 +197,7 @@ impl Call {
     }
 
     fn was_full(&self) -> bool {
-        self.group.as_ref().is_some_and(Group::was_full)
+        self.group.as_ref().is_some_and(|group| group.was_full())
     }
 
     fn signal(&self, number: i32) {

@@ -157,9 +157,9 @@ impl Job {
         let stream = || Arc::new(Stream::new(start.max_output_bytes));
         let stdout = stream();
         let stderr = ends.stderr.is_some().then(stream);
-        let mut readers = vec![ends::read(ends.stdout, Arc::clone(&stdout))];
+        let mut readers = vec![ends::read(ends.stdout, Arc::clone(&stdout), start.task.tty)];
         if let (Some(source), Some(stderr)) = (ends.stderr, &stderr) {
-            readers.push(ends::read(source, Arc::clone(stderr)));
+            readers.push(ends::read(source, Arc::clone(stderr), false));
         }
         let input = ends.stdin.and_then(|pipe| ends::feed(pipe, start.input, start.task.tty));
         let (asks, asked) = mpsc::unbounded_channel();

@@ -63,6 +63,17 @@ impl Jobs {
         self.lock().values().filter(|job| job.owner == *owner).cloned().collect()
     }
 
+    /// Stops those that run, and forgets them all.
+    pub(super) fn end(&self, owner: &Owner) {
+        self.lock().retain(|_, job| {
+            let is_its_own = job.owner == *owner;
+            if is_its_own {
+                job.stop();
+            }
+            !is_its_own
+        });
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Job>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,4 +87,20 @@ fn forget(known: &mut BTreeMap<u64, Arc<Job>>, most: usize, count: impl Fn(&Job)
     for age in ended.iter().take(too_many) {
         known.remove(age);
     }
+}
+
+/// A command line for people; no program reads it.
+pub(super) fn title(commands: &[(String, Vec<String>)]) -> String {
+    const MAX_CHARS: usize = 200;
+    let commands = commands.iter().map(|(command, args)| {
+        let words = std::iter::once(command).chain(args);
+        words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    });
+    let title = commands.collect::<Vec<_>>().join(" | ");
+    title.chars().take(MAX_CHARS).collect()
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_./=:,+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("{word:?}") }
 }

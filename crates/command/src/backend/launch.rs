@@ -1,11 +1,13 @@
-//! Starts the helper process of a call and talks to it. One helper is always started ahead, so
-//! that a call does not wait for it.
+//! Starts the helper process of a call and talks to it. Helpers are started ahead,
+//! and do ahead what they can do without a task, so that a call does not wait for either.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::UnixStream;
@@ -13,12 +15,18 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, Command};
 
 use super::own::Part;
-use super::wire::{self, Descriptors, Event, Order, Task};
+use super::wire::{self, Ahead, Descriptors, Event, Order, Task};
+
+/// Started ahead. One is not ready yet when calls follow each other at once.
+const SPARE: usize = 2;
 
 /// Where helpers come from.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Helpers {
-    spare: Mutex<Option<Idle>>,
+    ahead: Ahead,
+    /// Oldest first.
+    spare: Mutex<VecDeque<Idle>>,
+    is_refilling: AtomicBool,
 }
 
 /// A helper process that has nothing to do yet.
@@ -37,6 +45,11 @@ pub(super) struct Helper {
 }
 
 impl Helpers {
+    /// `ahead` is what each can do before it has a task.
+    pub(super) fn new(ahead: Ahead) -> Arc<Self> {
+        Arc::new(Self { ahead, spare: Mutex::default(), is_refilling: AtomicBool::new(false) })
+    }
+
     /// Gives a task to a helper. The descriptors are closed on this side.
     pub(super) async fn start(
         self: &Arc<Self>,
@@ -45,39 +58,52 @@ impl Helpers {
     ) -> io::Result<Helper> {
         let Idle { socket, process } = match self.take() {
             Some(spare) => spare,
-            None => Idle::start()?,
+            None => Idle::start(&self.ahead)?,
         };
-        let [input, output, errors] = &descriptors;
-        wire::send_descriptors(&socket, [input.as_fd(), output.as_fd(), errors.as_fd()])?;
-        drop(descriptors);
         socket.set_nonblocking(true)?;
+        let line = wire::line(task)?;
+        let [input, output, errors] = &descriptors;
+        let sent =
+            wire::send_task(&socket, [input.as_fd(), output.as_fd(), errors.as_fd()], &line)?;
+        drop(descriptors);
         let (events, mut orders) = UnixStream::from_std(socket)?.into_split();
-        orders.write_all(&wire::line(task)?).await?;
         self.refill();
+        orders.write_all(line.get(sent..).unwrap_or_default()).await?;
         Ok(Helper { orders, events: BufReader::new(events).lines(), _process: process })
     }
 
     /// `None` if there is none, or it has ended.
     fn take(&self) -> Option<Idle> {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let mut spare = self.spare().pop_front()?;
         matches!(spare.process.try_wait(), Ok(None)).then_some(spare)
     }
 
     /// On a thread of its own: starting a process blocks the one that does it.
     fn refill(self: &Arc<Self>) {
+        if self.spare().len() >= SPARE || self.is_refilling.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let helpers = Arc::clone(self);
         tokio::task::spawn_blocking(move || {
-            let mut spare = helpers.spare.lock().unwrap_or_else(PoisonError::into_inner);
-            if spare.is_none() {
-                *spare = Idle::start().ok();
+            // Whoever wants one meanwhile does not wait for these.
+            while helpers.spare().len() < SPARE
+                && let Ok(fresh) = Idle::start(&helpers.ahead)
+            {
+                helpers.spare().push_back(fresh);
             }
+            helpers.is_refilling.store(false, Ordering::Relaxed);
         });
+    }
+
+    fn spare(&self) -> MutexGuard<'_, VecDeque<Idle>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Idle {
-    fn start() -> io::Result<Self> {
+    fn start(ahead: &Ahead) -> io::Result<Self> {
         let (socket, theirs) = StdUnixStream::pair()?;
+        wire::send_ahead(&socket, ahead)?;
         let mut command = Command::from(Part::Helper.start().command());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
         let process = command.spawn()?;

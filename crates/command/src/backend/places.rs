@@ -72,7 +72,8 @@ impl System {
     }
 }
 
-fn loaders() -> Vec<PathBuf> {
+/// What starts any program it can read, if it may be started itself.
+pub(crate) fn loaders() -> Vec<PathBuf> {
     let entries = LIBRARIES.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     paths

@@ -70,6 +70,8 @@ pub(crate) struct Decision {
     pub(crate) rule: String,
     /// With what the policy puts in front.
     pub(crate) args: Vec<String>,
+    /// May start other programs.
+    pub(crate) starts: bool,
     pub(crate) network: bool,
     pub(crate) unix_sockets: bool,
 }
@@ -113,6 +115,8 @@ impl Decider {
             class,
             rule,
             args,
+            starts: class == Class::Interpreter
+                || program.starts.as_ref().is_some_and(|starts| !starts.is_empty()),
             network: program.network.unwrap_or_default(),
             unix_sockets: program.unix_sockets.unwrap_or_default(),
         })
@@ -207,11 +211,19 @@ impl Decider {
         all.into_iter().collect()
     }
 
+    /// What [`Self::confinement`] begins with for most programs.
+    pub(super) fn least_confinement(&self) -> Confinement {
+        Confinement {
+            read: [self.system.readable.as_slice(), self.roots.all()].concat(),
+            write: self.system.devices.clone(),
+            execute: self.system.loaders.clone(),
+            ..Confinement::default()
+        }
+    }
+
     fn confinement(&self, decision: &Decision, scratch: &Path, tty: bool) -> Confinement {
         let program = self.policy.programs.get(&decision.name);
-        let mut read = self.system.readable.clone();
-        read.extend_from_slice(self.roots.all());
-        let mut write = self.system.devices.clone();
+        let Confinement { mut read, mut write, mut execute, .. } = self.least_confinement();
         write.push(scratch.to_owned());
         if tty {
             // Whoever opens it gets the terminal it was started on.
@@ -220,7 +232,6 @@ impl Decider {
         if decision.class.writes() {
             write.extend_from_slice(self.roots.all());
         }
-        let mut execute = self.system.loaders.clone();
         execute.push(decision.found.path.clone());
         execute.extend(decision.found.interpreter.clone());
         execute.extend(program.and_then(|program| program.starts.clone()).unwrap_or_default());
@@ -230,8 +241,8 @@ impl Decider {
         if decision.network {
             read.extend_from_slice(&self.system.network);
         }
-        let Decision { network, unix_sockets, .. } = *decision;
-        Confinement { read, write, execute, network, unix_sockets }
+        let Decision { starts, network, unix_sockets, .. } = *decision;
+        Confinement { read, write, execute, starts_nothing: !starts, network, unix_sockets }
     }
 
     /// The variables a call asks for, if it may set them.

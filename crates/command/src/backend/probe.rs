@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use super::kernel;
 use super::launch::Helpers;
 use super::own::Part;
-use super::places::System;
-use super::wire::{Confinement, Done, Event, Exit, Limit, Limits, Mount, Stage, Task};
+use super::places::loaders;
+use super::wire::{Ahead, Confinement, Done, Event, Exit, Limit, Limits, Mount, Stage, Task};
 
 const FOLDER: &str = "MCP_COMMAND_PROBE_FOLDER";
 const SERVER: &str = "MCP_COMMAND_PROBE_SERVER";
@@ -52,6 +52,20 @@ pub(crate) struct Proved {
 }
 
 impl Proved {
+    /// What both have proved, but for `protected`, which only the second tries.
+    fn and(self, other: Self) -> Self {
+        Self {
+            fs_write: self.fs_write && other.fs_write,
+            fs_read: self.fs_read && other.fs_read,
+            execute: self.execute && other.execute,
+            net: self.net && other.net,
+            unix_sockets: self.unix_sockets && other.unix_sockets,
+            signals: self.signals && other.signals,
+            processes: self.processes && other.processes,
+            ..other
+        }
+    }
+
     /// All that confines a program. `protects`: some may write where something is protected.
     pub(crate) fn all(self, protects: bool) -> bool {
         let Self { fs_write, fs_read, execute, net, unix_sockets, signals, tree_kill, .. } = self;
@@ -60,31 +74,45 @@ impl Proved {
     }
 }
 
-/// Runs the self-test. What could not be tried does not count as proved.
-pub(super) async fn run(helpers: &Arc<Helpers>, system: &System) -> Proved {
-    let tested = async {
-        let confined = confined(helpers, system).await.unwrap_or_else(|error| {
-            tracing::warn!("the self-test of the sandbox failed: {error}");
-            Proved::default()
-        });
-        Proved { tree_kill: tree_kill(helpers).await.unwrap_or_default(), ..confined }
+/// Runs the self-test. What could not be tried does not count as proved. `least` is what every
+/// confinement begins with.
+pub(super) async fn run(helpers: &Arc<Helpers>, least: &Confinement) -> Proved {
+    let failed = |error| {
+        tracing::warn!("the self-test of the sandbox failed: {error}");
+        Proved::default()
     };
-    tokio::time::timeout(PATIENCE, tested).await.unwrap_or_default()
+    // Where something is protected a helper cannot use what it has done ahead, so both are tried.
+    let tested = async {
+        tokio::join!(
+            confined(helpers, least, false),
+            confined(helpers, least, true),
+            tree_kill(helpers)
+        )
+    };
+    let Ok((ready, fresh, tree_kill)) = tokio::time::timeout(PATIENCE, tested).await else {
+        return Proved::default();
+    };
+    let proved = ready.unwrap_or_else(failed).and(fresh.unwrap_or_else(failed));
+    Proved { tree_kill: tree_kill.unwrap_or_default(), ..proved }
 }
 
 /// The same at once, for a start that depends on it.
-pub(super) fn run_now(system: &System) -> io::Result<Proved> {
+pub(super) fn run_now(ahead: &Ahead, least: &Confinement) -> io::Result<Proved> {
     // Within a runtime no other can be waited for, so it gets a thread of its own.
     thread::scope(|scope| {
         let tested = scope.spawn(|| {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            Ok(runtime.block_on(run(&Arc::default(), system)))
+            Ok(runtime.block_on(run(&Helpers::new(ahead.clone()), least)))
         });
         tested.join().unwrap_or_else(|_| Err(io::Error::other("the self-test panicked")))
     })
 }
 
-async fn confined(helpers: &Arc<Helpers>, system: &System) -> io::Result<Proved> {
+async fn confined(
+    helpers: &Arc<Helpers>,
+    least: &Confinement,
+    protects: bool,
+) -> io::Result<Proved> {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("secret"), "x")?;
     let inside = folder.path().join("inside");
@@ -96,15 +124,14 @@ async fn confined(helpers: &Arc<Helpers>, system: &System) -> io::Result<Proved>
     let mut env = start.env;
     env.push((FOLDER.to_owned(), folder.path().to_string_lossy().into_owned()));
     env.push((SERVER.to_owned(), std::process::id().to_string()));
-    let confinement = Confinement {
-        read: [system.readable.as_slice(), std::slice::from_ref(&inside)].concat(),
-        write: vec![guarded.clone()],
-        execute: [system.loaders.as_slice(), std::slice::from_ref(&start.program)].concat(),
-        ..Confinement::default()
-    };
+    let mut confinement = Confinement { starts_nothing: true, ..least.clone() };
+    confinement.read.push(inside.clone());
+    confinement.write.push(guarded.clone());
+    confinement.execute.push(start.program.clone());
     let stage =
         Stage { program: start.program, args: start.args, env, confinement: Some(confinement) };
-    let mounts = vec![Mount { path: guarded.join("fixed"), read_only: true }];
+    let fixed = Mount { path: guarded.join("fixed"), read_only: true };
+    let mounts = if protects { vec![fixed] } else { Vec::new() };
     let task = Task { mounts, ..task(stage, &inside) };
     let Collected { text, done, too_many } = collect(helpers, task).await?;
     let report = text.lines().find(|line| line.starts_with('{')).unwrap_or_default();
@@ -186,7 +213,10 @@ pub(super) fn try_everything() -> ExitCode {
             && refused(File::create(folder.join("inside/new"))),
         fs_read: refused(File::open(folder.join("secret")))
             && fs::read_dir(folder.join("inside")).is_ok(),
-        execute: refused(Command::new("/bin/sh").arg("-c").arg(":").status()),
+        execute: refused(Command::new("/bin/sh").args(["-c", ":"]).status())
+            && loaders()
+                .iter()
+                .all(|loader| refused(Command::new(loader).args(["/bin/sh", "-c", ":"]).status())),
         net: refused(UdpSocket::bind("127.0.0.1:0")),
         unix_sockets: refused(UnixDatagram::unbound()),
         signals: server

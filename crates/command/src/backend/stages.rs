@@ -1,18 +1,18 @@
-//! Starts the programs of a call, each from a thread of its own that is confined first. A pipeline
-//! is several programs with pipes between them; no shell is involved.
+//! The programs of a call and the pipes between them; no shell is involved.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
+use std::sync::Arc;
 
 use rustix::process::{Pid, Signal, ioctl_tiocsctty, kill_process_group};
 use rustix::termios::tcsetpgrp;
 
 use super::kernel::{self, Group};
-use super::wire::{Confined, Descriptors, Event, Exit, Failure, Stage, Task};
+use super::starter::{Ready, Starter, failed};
+use super::wire::{Confined, Descriptors, Event, Exit, Stage, Task};
 
 /// The programs the call itself asked for, in order.
 pub(super) struct Programs {
@@ -58,15 +58,16 @@ impl Programs {
 pub(super) fn start(
     task: &Task,
     descriptors: Descriptors,
-    group: Option<&Group>,
+    group: Option<&Arc<Group>>,
+    ready: Option<Ready>,
 ) -> Result<Programs, Event> {
     let whole = |error: io::Error| failed(0, &error);
-    kernel::no_new_privileges().map_err(whole)?;
+    let mut ready = if_fits(ready, task);
     let [input, output, errors] = descriptors;
     if task.tty {
         ioctl_tiocsctty(&output).map_err(|errno| whole(errno.into()))?;
     }
-    let view = kernel::protect(&task.mounts);
+    let unprotected = kernel::protect(&task.mounts).err().map(|error| error.to_string());
     let last = task.stages.len().saturating_sub(1);
     let mut programs = Programs { confined: Vec::new(), running: Vec::new() };
     let mut next_input = input;
@@ -79,9 +80,18 @@ pub(super) fn start(
             (stdout, following) = (writer.into(), Some(OwnedFd::from(reader)));
         }
         let stderr = errors.try_clone().map_err(this)?;
-        let command = command(stage, &task.cwd, [next_input, stdout, stderr]);
-        let beginning = Beginning { stage, index, group, view: &view, must: task.must_confine };
-        let (pid, confined) = beginning.start(command)?;
+        let starter = Starter {
+            command: command(stage, &task.cwd, [next_input, stdout, stderr]),
+            confinement: stage.confinement.clone(),
+            index,
+            group: group.cloned(),
+            unprotected: unprotected.clone(),
+            must: task.must_confine,
+        };
+        let (pid, confined) = match ready.take() {
+            Some(ready) => ready.start(starter)?,
+            None => starter.on_a_thread_of_its_own()?,
+        };
         programs.running.push((pid, None));
         programs.confined.push(confined);
         match following {
@@ -95,6 +105,17 @@ pub(super) fn start(
         programs.signal(Signal::CONT);
     }
     Ok(programs)
+}
+
+/// For the first program, unless it sees the files in another way than the thread does.
+fn if_fits(ready: Option<Ready>, task: &Task) -> Option<Ready> {
+    let first = task.stages.first().and_then(|stage| stage.confinement.as_ref());
+    let ready = ready?;
+    if task.mounts.is_empty() && ready.fits(first) {
+        return Some(ready);
+    }
+    ready.dismiss();
+    None
 }
 
 /// A group of its own, so that a signal reaches what the program has started as well.
@@ -111,58 +132,4 @@ fn command(stage: &Stage, cwd: &Path, fds: Descriptors) -> Command {
         .stderr(Stdio::from(stderr))
         .process_group(0);
     command
-}
-
-/// A program about to be started.
-struct Beginning<'a> {
-    stage: &'a Stage,
-    index: usize,
-    group: Option<&'a Group>,
-    view: &'a io::Result<()>,
-    /// Not unless it is confined.
-    must: bool,
-}
-
-impl Beginning<'_> {
-    fn start(&self, command: Command) -> Result<(Pid, Confined), Event> {
-        thread::scope(|scope| {
-            let started = scope.spawn(|| self.confine_and_start(command)).join();
-            started.unwrap_or_else(|_| Err(self.failed(&io::Error::other("the thread panicked"))))
-        })
-    }
-
-    fn confine_and_start(&self, mut command: Command) -> Result<(Pid, Confined), Event> {
-        let in_group = self.group.is_some_and(|group| group.enter().is_ok());
-        let confined = self.stage.confinement.as_ref().map(kernel::confine).unwrap_or_default();
-        let confined = Confined {
-            mounts: self.view.is_ok(),
-            processes: in_group,
-            problem: confined.problem.or(self.view.as_ref().err().map(ToString::to_string)),
-            ..confined
-        };
-        let lacking = !(confined.files && confined.system_calls && confined.mounts);
-        if self.must && lacking && self.stage.confinement.is_some() {
-            let reason = "the kernel cannot confine it".to_owned();
-            return Err(Event::Failed { stage: self.index, reason, kind: Failure::NotConfined });
-        }
-        let child = command.spawn().map_err(|error| self.failed(&error))?;
-        // The reaper waits for it, by its number.
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let pid = pid.ok_or_else(|| self.failed(&io::Error::other("no process number")))?;
-        Ok((pid, confined))
-    }
-
-    fn failed(&self, error: &io::Error) -> Event {
-        failed(self.index, error)
-    }
-}
-
-fn failed(stage: usize, error: &io::Error) -> Event {
-    let kind = match error.kind() {
-        io::ErrorKind::NotFound => Failure::NotFound,
-        io::ErrorKind::PermissionDenied => Failure::NotPermitted,
-        io::ErrorKind::ArgumentListTooLong => Failure::ArgumentsTooLong,
-        _ => Failure::Other,
-    };
-    Event::Failed { stage, reason: error.to_string(), kind }
 }

@@ -66,6 +66,11 @@ impl Stream {
                 Ok(length) => self.append(chunk.get(..length).unwrap_or_default()),
             }
         }
+        self.close();
+    }
+
+    /// Nothing is added any more.
+    pub(super) fn close(&self) {
         self.lock().ended = true;
         self.changed.notify_waiters();
     }

@@ -78,6 +78,11 @@ impl Wakes {
         }
     }
 
+    /// No process of the call is left, not even one that has ended.
+    pub(super) fn nothing_left(&self) -> bool {
+        self.empty
+    }
+
     fn wait(&mut self, timeout: Option<Timespec>) {
         let mut ready = vec![PollFd::new(&self.ended, PollFlags::IN)];
         if !self.alone {

@@ -1,10 +1,10 @@
 //! What the server and the helper process say to each other: one JSON line each, over a pair of
-//! sockets. The first byte the server sends carries the descriptors the programs get as their
-//! standard input, output and error.
+//! sockets. The first byte of a task carries the descriptors the programs get as their standard
+//! input, output and error.
 //!
 //! The socket is also the life line: whichever side reads its end knows that the other is gone.
 
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -15,6 +15,14 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use serde::{Deserialize, Serialize};
+
+/// What a helper can do before it has a task. It is the first thing it is sent.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Ahead {
+    pub(crate) max_processes: u64,
+    /// What the confinement of most programs begins with. `None`: they are not confined.
+    pub(crate) confinement: Option<Confinement>,
+}
 
 /// Everything the helper must know to run one call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -58,9 +66,21 @@ pub(crate) struct Confinement {
     pub(crate) write: Vec<PathBuf>,
     /// Files, or directories of files, that may be started.
     pub(crate) execute: Vec<PathBuf>,
+    /// Once the program has begun, neither it nor what descends from it starts any program at all.
+    pub(crate) starts_nothing: bool,
     pub(crate) network: bool,
     /// Sockets to services of this machine.
     pub(crate) unix_sockets: bool,
+}
+
+impl Confinement {
+    /// It is `base` and more places.
+    pub(crate) fn begins_with(&self, base: &Self) -> bool {
+        self.read.starts_with(&base.read)
+            && self.write.starts_with(&base.write)
+            && self.execute.starts_with(&base.execute)
+            && (self.network, self.unix_sockets) == (base.network, base.unix_sockets)
+    }
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -154,16 +174,39 @@ pub(crate) enum Exit {
 /// The standard input, output and error of the programs.
 pub(crate) type Descriptors = [OwnedFd; 3];
 
-/// Sends the first byte and with it the descriptors. The task follows as a line.
-pub(crate) fn send_descriptors(socket: &UnixStream, fds: [BorrowedFd<'_>; 3]) -> io::Result<()> {
+/// Sends what comes before everything else. Its length comes first, so that nothing is read that
+/// descriptors come with.
+pub(crate) fn send_ahead(mut socket: &UnixStream, ahead: &Ahead) -> io::Result<()> {
+    let text = serde_json::to_vec(ahead)?;
+    let length = u32::try_from(text.len()).map_err(io::Error::other)?;
+    socket.write_all(&length.to_le_bytes())?;
+    socket.write_all(&text)
+}
+
+/// The other side of [`send_ahead`].
+pub(crate) fn receive_ahead(mut socket: &UnixStream) -> io::Result<Ahead> {
+    let mut length = [0; 4];
+    socket.read_exact(&mut length)?;
+    let mut text = Vec::new();
+    socket.take(u32::from_le_bytes(length).into()).read_to_end(&mut text)?;
+    Ok(serde_json::from_slice(&text)?)
+}
+
+/// Sends the first byte of a task, with it the descriptors, and of `line` as much as there is room
+/// for: that many bytes.
+pub(crate) fn send_task(
+    socket: &UnixStream,
+    fds: [BorrowedFd<'_>; 3],
+    line: &[u8],
+) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     control.push(SendAncillaryMessage::ScmRights(&fds));
-    sendmsg(socket, &[IoSlice::new(b"\n")], &mut control, SendFlags::NOSIGNAL)?;
-    Ok(())
+    let bytes = [IoSlice::new(b"\n"), IoSlice::new(line)];
+    Ok(sendmsg(socket, &bytes, &mut control, SendFlags::NOSIGNAL)?.saturating_sub(1))
 }
 
-/// The other side of [`send_descriptors`].
+/// The other side of [`send_task`].
 pub(crate) fn receive_descriptors(socket: impl AsFd) -> io::Result<Descriptors> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -1,6 +1,7 @@
 //! Known attacks on servers of this kind, and the faults other servers were reported to have: which
 //! test shows that this one has none of them. The numbers are those of the list they were collected
-//! in; rows that are missing there are missing here.
+//! in; rows that are missing there are missing here. What takes a server that is killed, or many
+//! thousand calls, is tested for the whole workspace as well, with the server as a process.
 
 /// Attacks: what is tried, and the tests that try it.
 const ATTACKS: &[(u8, &str, &[&str])] = &[
@@ -17,7 +18,14 @@ const ATTACKS: &[(u8, &str, &[&str])] = &[
         &["arguments_not_listed_are_refused", "git_is_told_to_run_nothing"],
     ),
     (5, "a hostile repository", &["a_hostile_repository_runs_nothing"]),
-    (7, "wrappers and interpreters", &["wrappers_and_interpreters_are_a_class_of_their_own"]),
+    (
+        7,
+        "wrappers, interpreters and the loader",
+        &[
+            "wrappers_and_interpreters_are_a_class_of_their_own",
+            "a_program_of_the_class_data_does_not_start_the_loader_either",
+        ],
+    ),
     (
         8,
         "options of tar, sort, sed and their like that run or write",

@@ -81,6 +81,39 @@ async fn a_program_of_the_class_data_writes_and_starts_nothing() {
     assert_eq!(std::fs::read_to_string(rig.inside("a.txt")).unwrap(), "one\ntwo\n");
 }
 
+/// The loader starts whatever it can read, and has to be started itself with every program.
+#[tokio::test]
+async fn a_program_of_the_class_data_does_not_start_the_loader_either() {
+    let policy = "program.find.arguments = { any_option = true, operands = ['any'] }\n\
+        program.tar.starts = ['/usr/bin/gzip']\nprogram.env.allow = true";
+    let rig = rig(policy, &[]).await;
+    if !claims(&rig, "execute").await {
+        return;
+    }
+    let find = |loader: &str| {
+        let args = [".", "-maxdepth", "0", "-exec", loader, "/usr/bin/id", ";"];
+        json!({"command": "find", "args": args})
+    };
+    for loader in crate::backend::loaders() {
+        let loader = loader.to_str().unwrap();
+        let free = std::process::Command::new(loader).arg("/usr/bin/id").output().unwrap();
+        assert!(free.stdout.starts_with(b"uid="), "without the server it does");
+        let answer = rig.execute(find(loader)).await;
+        assert!(answer.text().contains("Permission denied"), "{}", answer.text());
+        assert!(!answer.text().contains("uid="), "{}", answer.text());
+        assert_eq!(answer.structured["sandbox"]["execute"], "enforced");
+        // Nor where what is done ahead for a call cannot be used.
+        let mut piped = find(loader);
+        piped["pipeline"] = json!([find(loader)]);
+        assert!(!rig.execute(piped).await.text().contains("uid="));
+    }
+    // What may start others is not said to be held back.
+    for (command, args) in [("tar", json!(["-f", "missing.tar"])), ("env", json!([]))] {
+        let answer = rig.execute(json!({"command": command, "args": args})).await;
+        assert_eq!(answer.structured["sandbox"]["execute"], "granted", "{}", answer.text());
+    }
+}
+
 #[tokio::test]
 async fn there_is_no_network_and_no_socket_of_this_machine() {
     let rig = rig(EVERYTHING, &["--read", "/root/.pyenv"]).await;

@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use rustix::process::{DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 
-pub(crate) use confine::{confine, no_new_privileges};
+pub(crate) use confine::{Prepared, confine, no_new_privileges, prepare};
 pub(crate) use group::Group;
 pub(crate) use mounts::{put_on as protect, take_off as unprotect};
 

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::process::Command;
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -15,7 +16,14 @@ use crate::backend::wire::{Confined, Confinement, Mount};
 pub(crate) const FINDS_ALL: bool = false;
 const REASON: &str = "not on this system";
 
-pub(crate) fn confine(_: &Confinement) -> Confined {
+/// Nothing can be done ahead.
+pub(crate) struct Prepared;
+
+pub(crate) fn prepare(_: Confinement) -> Prepared {
+    Prepared
+}
+
+pub(crate) fn confine(_: &Confinement, _: &Command, _: Option<Prepared>) -> Confined {
     Confined { problem: Some(REASON.to_owned()), ..Confined::default() }
 }
 
@@ -55,6 +63,11 @@ pub(crate) struct Group;
 impl Group {
     pub(crate) fn create(_max_processes: u64) -> Option<Self> {
         None
+    }
+
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+    pub(crate) fn limit(&self, _max_processes: u64) -> io::Result<()> {
+        Ok(())
     }
 
     pub(crate) fn was_full(&self) -> bool {

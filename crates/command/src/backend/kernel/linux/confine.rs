@@ -3,11 +3,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
+use rustix::fs::stat;
 use rustix::process::getuid;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
@@ -25,13 +27,38 @@ pub(crate) fn no_new_privileges() -> io::Result<()> {
     Ok(set_no_new_privs(true)?)
 }
 
-/// Puts on what can be put on, and says what that was. [`no_new_privileges`] must come before.
-pub(crate) fn confine(to: &Confinement) -> Confined {
-    let files = limit_files(to);
+/// What can be done ahead of a task.
+pub(crate) struct Prepared {
+    base: Confinement,
+    /// Which files the rules were made for.
+    files: Vec<Option<Identity>>,
+    rules: Option<RulesetCreated>,
+    calls: Result<(), seccompiler::Error>,
+}
+
+/// Device and number.
+type Identity = (u64, u64);
+
+/// Of the calling thread; what is put on it later may only add places to `base`.
+/// [`no_new_privileges`] must come before.
+pub(crate) fn prepare(base: Confinement) -> Prepared {
+    let files = identities(&base);
+    let rules = rules(&base, CompatLevel::HardRequirement).ok();
+    let calls = limit_calls(&base);
+    Prepared { base, files, rules, calls }
+}
+
+/// Puts on what can be put on, and says what that was. `program` is what is started then.
+pub(crate) fn confine(to: &Confinement, program: &Command, prepared: Option<Prepared>) -> Confined {
+    let (rules, calls) = match prepared {
+        // A rule is for a file, and by now another may be in its place.
+        Some(it) if identities(&it.base) != it.files => (None, it.calls),
+        Some(it) => (it.rules.and_then(|rules| complete(rules, &it.base, to).ok()), it.calls),
+        None => (None, limit_calls(to)),
+    };
+    let files = limit_files(to, rules);
     drop_capabilities();
-    let calls = seccomp::filters(to).and_then(|filters| {
-        filters.iter().try_for_each(|filter| seccompiler::apply_filter(filter))
-    });
+    let calls = calls.and_then(|()| limit_starts(to, program));
     let problem = match (&files, &calls) {
         (Err(error), _) => Some(error.to_string()),
         (_, Err(error)) => Some(error.to_string()),
@@ -45,15 +72,33 @@ pub(crate) fn confine(to: &Confinement) -> Confined {
     }
 }
 
+fn limit_calls(to: &Confinement) -> Result<(), seccompiler::Error> {
+    seccomp::filters(to)?.iter().try_for_each(|filter| seccompiler::apply_filter(filter))
+}
+
+fn limit_starts(to: &Confinement, program: &Command) -> Result<(), seccompiler::Error> {
+    if !to.starts_nothing {
+        return Ok(());
+    }
+    let path = program.get_program().as_encoded_bytes().as_ptr();
+    seccompiler::apply_filter(&seccomp::only(path.addr() as u64)?)
+}
+
 /// `false`: a kernel that is too old has done what it can, which is not enough.
-fn limit_files(to: &Confinement) -> Result<bool, RulesetError> {
-    match rules(to, CompatLevel::HardRequirement) {
+fn limit_files(to: &Confinement, ready: Option<RulesetCreated>) -> Result<bool, RulesetError> {
+    match ready.map_or_else(|| rules(to, CompatLevel::HardRequirement), Ok) {
         Ok(rules) => Ok(rules.restrict_self()?.ruleset != RulesetStatus::NotEnforced),
         Err(_) => {
             rules(to, CompatLevel::BestEffort)?.restrict_self()?;
             Ok(false)
         }
     }
+}
+
+fn identities(of: &Confinement) -> Vec<Option<Identity>> {
+    let paths = of.read.iter().chain(&of.write).chain(&of.execute);
+    let identity = |path| stat(path).ok().map(|found| (found.st_dev, found.st_ino));
+    paths.map(identity).collect()
 }
 
 fn rules(to: &Confinement, least: CompatLevel) -> Result<RulesetCreated, RulesetError> {
@@ -66,17 +111,25 @@ fn rules(to: &Confinement, least: CompatLevel) -> Result<RulesetCreated, Ruleset
     if !to.network {
         rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
     }
+    complete(rules.create()?, &Confinement::default(), to)
+}
+
+/// Adds what `to` has beyond what it begins with.
+fn complete(
+    mut rules: RulesetCreated,
+    base: &Confinement,
+    to: &Confinement,
+) -> Result<RulesetCreated, RulesetError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let write = (AccessFs::from_all(NEWEST) & !AccessFs::Execute)
         & !AccessFs::MakeBlock
         & !AccessFs::MakeChar;
-    let mut rules = rules.create()?;
-    for (paths, access) in [
-        (&to.read, read),
-        (&to.write, write),
-        (&to.execute, AccessFs::Execute | AccessFs::ReadFile),
+    for (known, paths, access) in [
+        (&base.read, &to.read, read),
+        (&base.write, &to.write, write),
+        (&base.execute, &to.execute, AccessFs::Execute | AccessFs::ReadFile),
     ] {
-        for path in paths {
+        for path in paths.iter().skip(known.len()) {
             rules = allow(rules, path, access)?;
         }
     }

@@ -5,10 +5,14 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 /// Threads count as well, and many programs have more of them than processes. This bounds what
 /// multiplies; [`crate::backend::helper`] counts the processes.
 const TASKS_FOR_EACH_PROCESS: u64 = 4;
+const MAX_TRIES: u32 = 100;
+const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
 /// Removed when dropped, if nobody is in it any more.
 #[derive(Debug)]
@@ -20,11 +24,17 @@ impl Group {
     /// `None`: not to be had here.
     pub(crate) fn create(max_processes: u64) -> Option<Self> {
         let dir = parent()?.join(format!("mcp-command-{}", std::process::id()));
+        // Left by a process that had this one's number and was killed.
+        let _none = fs::remove_dir(&dir);
         fs::create_dir(&dir).ok()?;
         let group = Self { dir };
-        let most = max_processes.saturating_mul(TASKS_FOR_EACH_PROCESS);
-        fs::write(group.dir.join("pids.max"), most.to_string()).ok()?;
+        group.limit(max_processes).ok()?;
         Some(group)
+    }
+
+    pub(crate) fn limit(&self, max_processes: u64) -> io::Result<()> {
+        let most = max_processes.saturating_mul(TASKS_FOR_EACH_PROCESS);
+        fs::write(self.dir.join("pids.max"), most.to_string())
     }
 
     /// Puts the calling thread into it, and with it what the thread starts.
@@ -42,7 +52,15 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let _still_in_use = fs::remove_dir(&self.dir);
+        for _ in 0..MAX_TRIES {
+            // Who has ended may still be counted for a moment.
+            match fs::remove_dir(&self.dir) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                    thread::sleep(BETWEEN_TRIES);
+                }
+                _ => return,
+            }
+        }
     }
 }
 

@@ -4,7 +4,10 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use rustix::fs::{StatVfsMountFlags, statvfs};
@@ -12,10 +15,12 @@ use rustix::process::{getegid, geteuid};
 
 use crate::backend::wire::Mount;
 
+const MAX_TRIES: u32 = 100;
+const BETWEEN_TRIES: Duration = Duration::from_micros(100);
 /// A mount without a file system of its own has none of these.
 const NONE: Option<&str> = None;
 
-/// Must be called while this process has one thread, unless it is the superuser's. Outer mounts
+/// Must be called when this process has one thread left, unless it is the superuser's. Outer mounts
 /// come first.
 pub(crate) fn put_on(mounts: &[Mount]) -> io::Result<()> {
     if mounts.is_empty() {
@@ -40,7 +45,15 @@ fn own_view() -> io::Result<()> {
     if unshare(CloneFlags::CLONE_NEWNS).is_ok() {
         return Ok(());
     }
-    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS)?;
+    let mut tries = 0;
+    while let Err(error) = unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS) {
+        // A thread that has been waited for is still counted for a moment.
+        if error != Errno::EINVAL || tries == MAX_TRIES {
+            return Err(error.into());
+        }
+        tries += 1;
+        thread::sleep(BETWEEN_TRIES);
+    }
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))

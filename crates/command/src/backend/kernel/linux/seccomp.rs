@@ -6,19 +6,25 @@ use std::collections::BTreeMap;
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
+    SeccompRule, TargetArch, sock_filter,
 };
 
 use crate::backend::wire::Confinement;
 
 const EPERM: u32 = 1;
+const EACCES: u32 = 13;
 const ENOSYS: u32 = 38;
+const LOAD_WORD: u16 = 0x20;
+const SKIP_IF_LESS: u16 = 0x35;
+const RETURN: u16 = 0x06;
+const SECCOMP_RET_ERRNO: u32 = 0x0005_0000;
+const SECCOMP_RET_ALLOW: u32 = 0x7fff_0000;
 const CLONE_NEWUSER: u64 = 0x1000_0000;
 /// Both type into a terminal as if its user had.
 const TIOCSTI: u64 = 0x5412;
 const TIOCLINUX: u64 = 0x541c;
-/// The second way into the same system calls on x86-64.
-const X32: i64 = 0x4000_0000;
+/// From here on numbers are the second way into the same system calls on x86-64.
+const X32: u32 = 0x4000_0000;
 /// Families of sockets that come with the network. Programs look up addresses by the last one.
 const NETWORK: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
@@ -81,12 +87,35 @@ const NEVER: &[i64] = &[
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
+/// Lets only the one call through that starts the program, which is known by where its path lies in
+/// this process. No program can tell where that was, so none makes the same call again; and the
+/// file rules would have to let it start the loader, which starts anything that can be read.
+pub(crate) fn only(path_address: u64) -> Result<BpfProgram, seccompiler::Error> {
+    let mut others = Rules::new();
+    let elsewhere =
+        SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, path_address)?;
+    refuse(&mut others, libc::SYS_execve, vec![SeccompRule::new(vec![elsewhere])?]);
+    refuse(&mut others, libc::SYS_execveat, Vec::new());
+    compile(others, EACCES)
+}
+
 /// In the order they must be applied.
-pub(crate) fn filters(to: &Confinement) -> Result<[BpfProgram; 2], seccompiler::Error> {
+pub(crate) fn filters(to: &Confinement) -> Result<[BpfProgram; 3], seccompiler::Error> {
     // A C library that is told there is no `clone3` uses `clone`, whose flags can be looked at.
     let mut unknown = Rules::new();
     refuse(&mut unknown, libc::SYS_clone3, Vec::new());
-    Ok([compile(unknown, ENOSYS)?, compile(refused(to)?, EPERM)?])
+    Ok([no_second_way(), compile(unknown, ENOSYS)?, compile(refused(to)?, EPERM)?])
+}
+
+/// As on a kernel that has none. A range of numbers is more than rules can say.
+fn no_second_way() -> BpfProgram {
+    let step = |code, jf, k| sock_filter { code, jt: 0, jf, k };
+    vec![
+        step(LOAD_WORD, 0, 0),
+        step(SKIP_IF_LESS, 1, X32),
+        step(RETURN, 0, SECCOMP_RET_ERRNO | ENOSYS),
+        step(RETURN, 0, SECCOMP_RET_ALLOW),
+    ]
 }
 
 fn refused(to: &Confinement) -> Result<Rules, seccompiler::Error> {
@@ -125,9 +154,6 @@ fn sockets(to: &Confinement) -> Result<Vec<SeccompRule>, seccompiler::Error> {
 
 /// No rules: always.
 fn refuse(rules: &mut Rules, number: i64, when: Vec<SeccompRule>) {
-    if cfg!(target_arch = "x86_64") {
-        rules.insert(number | X32, when.clone());
-    }
     rules.insert(number, when);
 }
 
