@@ -267,12 +267,22 @@ fn still_there(place: &Place, before: &Stat) -> Result<(), Errno> {
     if etag::of_stat(&now) == etag::of_stat(before) { Ok(()) } else { Err(Errno::AGAIN) }
 }
 
-/// Keeps the inode, at the price of not being atomic.
+/// Keeps the inode, at the price of not being atomic: should it be interrupted, what it was to be
+/// lies whole beside it. That also shows beforehand whether there is room.
 fn write_over(place: &Place, before: &Stat, bytes: &[u8]) -> io::Result<String> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(openat(&place.directory, &place.name, flags, Mode::empty())?);
     if fstat(&file)?.st_ino != before.st_ino {
         return Err(Errno::AGAIN.into());
+    }
+    let kept = match Temporary::beside(place, Mode::from_raw_mode(0o600)) {
+        // A file may be writable in a directory that is not.
+        Err(Errno::ACCESS | Errno::PERM) => None,
+        made => Some(made?),
+    };
+    if let Some(kept) = &kept {
+        (&kept.file).write_all(bytes)?;
+        kept.file.sync_all()?;
     }
     // Not truncated first: until the last moment as much as possible of either is there.
     file.write_all_at(bytes, 0)?;

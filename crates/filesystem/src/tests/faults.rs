@@ -186,6 +186,34 @@ fn a_file_is_written_or_not() {
     ["create", "write", "edit"].into_iter().for_each(cut_short_everywhere);
 }
 
+/// It has to be written in place: then what it was to be lies whole beside it.
+#[test]
+fn a_file_with_two_names_is_written_or_to_be_had() {
+    let mut torn = 0;
+    for calls in 0..MAX_CALLS {
+        let dir = super::scratch();
+        let (one, other) = (dir.path().join("one"), dir.path().join("other"));
+        std::fs::write(&one, "old and longer").unwrap();
+        std::fs::hard_link(&one, &other).unwrap();
+        let is_done = run_for(dir.path(), "write", calls);
+        let found = std::fs::read_to_string(&one).unwrap();
+        assert_eq!(found, std::fs::read_to_string(&other).unwrap());
+        let entries = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
+        let mut left = entries.filter(|path| path.extension().is_some_and(|end| end == "tmp"));
+        let left = left.next().map(|path| std::fs::read_to_string(path).unwrap());
+        if is_done {
+            assert_eq!((found.as_str(), left), ("new", None));
+            assert!(torn > 0, "nothing was ever interrupted");
+            return;
+        }
+        if found != "old and longer" && found != "new" {
+            torn += 1;
+            assert_eq!(left.as_deref(), Some("new"), "{calls} calls: {found}");
+        }
+    }
+    panic!("never done");
+}
+
 #[test]
 fn a_file_is_moved_copied_deleted_or_not() {
     ["move", "copy", "delete"].into_iter().for_each(cut_short_everywhere);
