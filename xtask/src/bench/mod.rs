@@ -17,6 +17,7 @@ mod metric;
 mod report;
 mod size;
 mod csv;
+mod csv_peers;
 mod http;
 mod filesystem;
 mod command;
