@@ -1,6 +1,6 @@
 //! Answers questions about CSV files without ever being silently wrong. Knows nothing of MCP.
 //!
-//! Reading order follows the bytes: `sandbox` opens the file (and has a `listing`), `packed` unpacks it, `source` gives UTF-8,
+//! Reading order follows the bytes: `sandbox` opens the file (and has a `listing` and a `watch`), `packed` unpacks it, `source` gives UTF-8,
 //! `dialect` looks at the first of them, `records` cuts them into rows, `reader` makes a table of
 //! them, or of several files in a `chain`, as `reading` asks, and `parts` of a long one at the same time, `cut` where records seem to
 //! begin. `scan` hands each cell to its `column`, which reads it with `number`,
@@ -14,6 +14,7 @@
 
 mod sandbox;
 mod listing;
+mod watch;
 mod packed;
 mod source;
 mod dialect;
@@ -75,11 +76,12 @@ pub(crate) use join::{Join, JoinKind, Joined, Pair};
 pub(crate) use page::Page;
 pub(crate) use parts::Cuts;
 pub(crate) use query::{Order, Queried, Query};
-pub(crate) use reading::{DateOrder, Reading};
-pub(crate) use report::{Analysis, Operation};
+pub(crate) use reading::{DateOrder, Notation, Reading};
+pub(crate) use report::{Analysis, Operation, UncertainMark};
 #[cfg(test)]
 pub(crate) use sandbox::opens_by_steps;
 pub(crate) use validate::{RowSchema, Validated};
+pub(crate) use watch::Watch;
 
 /// The directories this server may read, opened once at start-up.
 pub(crate) struct Backend {
@@ -103,6 +105,16 @@ pub(crate) struct Input {
 impl Input {
     pub(crate) fn with_dates(mut self, order: DateOrder) -> Self {
         self.reading.dates = Some(order);
+        self
+    }
+
+    /// The mark is one of thousands, or else of decimals.
+    pub(crate) fn with_mark(mut self, mark: char, is_of_thousands: bool) -> Self {
+        if is_of_thousands {
+            self.reading.numbers.push(Notation::Thousands);
+        }
+        let other = if mark == ',' { '.' } else { ',' };
+        self.reading.decimal_mark = Some(if is_of_thousands { other } else { mark });
         self
     }
 }
@@ -216,6 +228,11 @@ impl Backend {
     /// Paths of the files in the served directories that are named like tables: a thousand for each.
     pub(crate) fn tables(&self) -> Vec<String> {
         self.sandbox.tables()
+    }
+
+    /// `wake` is called when the watch has something to tell.
+    pub(crate) fn watch(&self, wake: impl Fn() + Send + Sync + 'static) -> Watch {
+        Watch::new(&self.sandbox, wake)
     }
 
     /// One file, or all that the path is a pattern for.

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
 /// The table of contents. The tests talk to exactly this value.
 fn server(config: Config) -> anyhow::Result<Server<Backend>> {
     let backend = Backend::open(&config.dirs)?;
-    Ok(Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
+    let server = Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), backend)
         .title("CSV analysis")
         .tool("describe_csv", READ_ONLY.title("Describe a CSV file"), tools::describe_csv)
         .tool("analyze_csv", READ_ONLY.title("Analyze a CSV file"), tools::analyze_csv)
@@ -46,7 +46,9 @@ fn server(config: Config) -> anyhow::Result<Server<Backend>> {
         .complete_template(resources::COLUMN, "path", resources::complete_path)
         .complete_template(resources::COLUMN, "name", resources::complete_column)
         .prompt("explore_csv", prompts::explore_csv)
-        .complete_prompt("explore_csv", "filepath", resources::complete_path))
+        .complete_prompt("explore_csv", "filepath", resources::complete_path);
+    resources::watch(&server.state(), server.changes());
+    Ok(server)
 }
 
 fn svg() -> ResourceOptions {

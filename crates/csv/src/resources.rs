@@ -1,10 +1,14 @@
 //! What a client can read by URI: each table as its description, each column as its numbers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
-use mcp::{Completing, Context, Error, Resource, ResourceContents, ResourceResult};
+use mcp::{Changes, Completing, Context, Error, Resource, ResourceContents, ResourceResult};
+use percent_encoding::percent_decode_str;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::Notify;
 
 use crate::backend::{self, Analyze, Backend, Describe, Input, Operation};
 use crate::tools::{ChartCsv, Watch};
@@ -118,6 +122,49 @@ async fn read<T: Send + 'static>(
         }
         other => Error::invalid_params(other.to_string()),
     })
+}
+
+/// A file that is written all the time is told of no more often than this.
+const BETWEEN_NOTIFICATIONS: Duration = Duration::from_millis(50);
+
+/// Tells subscribers of tables and columns what has changed, as long as the server runs.
+pub(crate) fn watch(backend: &Backend, changes: Changes) {
+    let wake = Arc::new(Notify::new());
+    let waker = Arc::clone(&wake);
+    let mut watch = backend.watch(move || waker.notify_one());
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                () = changes.subscriptions_changed() => {}
+                () = wake.notified() => {}
+            }
+            let mut uris = BTreeMap::<String, Vec<String>>::new();
+            for uri in changes.subscribed() {
+                if let Some(path) = path_of(&uri) {
+                    uris.entry(path).or_default().push(uri);
+                }
+            }
+            let paths: BTreeSet<String> = uris.keys().cloned().collect();
+            let look = move || {
+                let changed = watch.changes(&paths);
+                (watch, changed)
+            };
+            let Ok((same, changed)) = tokio::task::spawn_blocking(look).await else {
+                return;
+            };
+            watch = same;
+            let told = changed.iter().filter_map(|path| uris.get(path)).flatten();
+            told.for_each(|uri| changes.resource_updated(uri));
+            tokio::time::sleep(BETWEEN_NOTIFICATIONS).await;
+        }
+    });
+}
+
+/// The file behind the URI of a table or of one of its columns.
+pub(crate) fn path_of(uri: &str) -> Option<String> {
+    let path = uri.strip_prefix("csv:///")?;
+    let path = path.rsplit_once("/column/").map_or(path, |(table, _)| table);
+    percent_decode_str(path).decode_utf8().ok().map(Into::into)
 }
 
 /// Percent-encodes what a URI's path must not hold.

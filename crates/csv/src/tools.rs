@@ -17,7 +17,11 @@ use std::time::{Duration, Instant};
 
 use mcp::{Context, Field, Form, ToolError, ToolResult};
 
-use crate::backend::{Backend, DateOrder, Error, Input, Observer};
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use crate::backend::{
+    Analysis, Backend, Chart, DateOrder, Error, Grouped, Input, Observer, Queried, UncertainMark,
+};
 
 pub(crate) use analyze_csv::analyze_csv;
 pub(crate) use chart_csv::{ChartCsv, chart_csv};
@@ -38,9 +42,37 @@ async fn reading<T: Send + 'static>(
     Ok(in_turn(cx, deadline_ms, work).await?)
 }
 
-/// As [`reading`], for one file. Where the answer hangs on the order of day and month and nothing in
-/// the file tells it, the person is asked; without an answer the model is told to say which.
-async fn asking<R: Send + Sync + 'static, T: Send + 'static>(
+/// Said once for all tools, because a model pays for every word.
+fn as_in_analyze_csv(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object", "description": "As in analyze_csv."})
+}
+
+/// An answer that may have had to take something for granted that a person knows.
+trait Answer: Send + 'static {
+    fn uncertain_mark(&self) -> Option<&UncertainMark> {
+        None
+    }
+}
+
+impl Answer for Analysis {
+    fn uncertain_mark(&self) -> Option<&UncertainMark> {
+        self.uncertain_mark.as_ref()
+    }
+}
+
+impl Answer for Grouped {
+    fn uncertain_mark(&self) -> Option<&UncertainMark> {
+        self.uncertain_mark.as_ref()
+    }
+}
+
+impl Answer for Queried {}
+impl Answer for (Chart, Vec<u8>) {}
+
+/// As [`reading`], where a person may know more than the file. Without the order of day and month there
+/// is no answer, and the model is told to say which. A mark that may be one of thousands is read as
+/// that of decimals where nobody says otherwise, and the answer says so.
+async fn asking<R: Send + Sync + 'static, T: Answer>(
     cx: &Context<Backend>,
     file: Input,
     request: R,
@@ -52,14 +84,39 @@ async fn asking<R: Send + Sync + 'static, T: Send + 'static>(
         let request = Arc::clone(&request);
         in_turn(cx, deadline_ms, move |backend, watch| work(backend, &file, &request, watch)).await
     };
-    let retried = file.clone();
-    let column = match attempt(file).await {
-        Err(Error::AmbiguousDates { column }) => column,
-        answer => return Ok(answer?),
+    let mut file = file;
+    let answer = match attempt(file.clone()).await {
+        Err(Error::AmbiguousDates { column }) => match date_order(cx, &column).await {
+            Some(order) => {
+                file = file.with_dates(order);
+                attempt(file.clone()).await?
+            }
+            None => return Err(Error::AmbiguousDates { column }.into()),
+        },
+        answer => answer?,
     };
-    match date_order(cx, &column).await {
-        Some(order) => Ok(attempt(retried.with_dates(order)).await?),
-        None => Err(Error::AmbiguousDates { column }.into()),
+    let Some(uncertain) = answer.uncertain_mark() else {
+        return Ok(answer);
+    };
+    match is_of_thousands(cx, uncertain).await {
+        Some(is_of_thousands) => {
+            Ok(attempt(file.with_mark(uncertain.mark, is_of_thousands)).await?)
+        }
+        None => Ok(answer),
+    }
+}
+
+async fn is_of_thousands(cx: &Context<Backend>, uncertain: &UncertainMark) -> Option<bool> {
+    let UncertainMark { column, mark, example } = uncertain;
+    let marks = [("decimals", "decimals: 1 and a bit"), ("thousands", "thousands: over 1000")];
+    let question =
+        format!("What does {mark:?} separate in the numbers of {column:?}, such as {example:?}?");
+    let form = Form::new(question).field("separates", Field::titled_choice(marks));
+    let answers = cx.elicit("decimal mark", form).await.ok()?.accepted()?;
+    match answers.get("separates")?.as_str()? {
+        "decimals" => Some(false),
+        "thousands" => Some(true),
+        _ => None,
     }
 }
 

@@ -66,7 +66,9 @@ fn by_group(
         rows: grouped.rows,
         matched: grouped.matched,
         columns: grouped.columns,
+        more_columns: 0,
         groups: Some(grouped.table),
         assumptions: grouped.assumptions,
+        uncertain_mark: grouped.uncertain_mark,
     })
 }

@@ -127,6 +127,11 @@ impl Column {
         Some((self.mark, first.line))
     }
 
+    /// The first cell that has one.
+    pub(super) fn first_marked(&self) -> Option<&str> {
+        self.first_marked.as_ref().map(|example| example.value.as_str())
+    }
+
     /// Every decimal mark has three digits behind it, as a separator of thousands would.
     pub(super) fn may_separate_thousands(&self) -> bool {
         self.first_marked.is_some() && self.scales & !1 == 1 << 3

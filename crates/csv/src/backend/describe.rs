@@ -9,7 +9,9 @@ use super::duplicates::Duplicates;
 use super::oddities::{Oddities, is_zero};
 use super::reader::{TableFile, TableReader};
 use super::records::LineEnds;
-use super::report::{ColumnType, CounterExample, Hint, Operation, TokenCount, Value};
+use super::report::{
+    ColumnType, CounterExample, Hint, Operation, TokenCount, Value, plain_object, plain_objects,
+};
 use super::scan::Scan;
 use super::tally::Wanted;
 use super::{Error, Observer, summary};
@@ -21,12 +23,16 @@ pub(crate) struct Description {
     pub(crate) bytes: u64,
     /// Data rows: without header, blank lines and comments.
     pub(crate) rows: u64,
+    /// How it was read, and why. `header`: `detected` if text above numbers proves it.
+    #[schemars(schema_with = "plain_object")]
     pub(crate) dialect: Dialect,
     pub(crate) columns: Vec<ColumnProfile>,
     /// Columns not shown: ask again with `first_column`.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(default)]
     pub(crate) more_columns: u64,
+    /// What is irregular, with the first lines of each.
+    #[schemars(schema_with = "plain_object")]
     pub(crate) oddities: Oddities,
     /// The first rows, as they stand in the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -99,13 +105,13 @@ pub(crate) struct ColumnProfile {
     #[schemars(with = "String", default)]
     pub(crate) unit: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "CounterExample", default)]
+    #[schemars(schema_with = "plain_object", default)]
     pub(crate) text_because: Option<CounterExample>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     pub(crate) hints: Vec<Hint>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(default)]
+    #[schemars(schema_with = "plain_objects", default)]
     pub(crate) null_tokens: Vec<TokenCount>,
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(default)]

@@ -16,7 +16,7 @@ use super::grid;
 use super::page::Page;
 use super::parts::{self, Gather};
 use super::reader::{TableFile, TableReader};
-use super::report::{ColumnReport, Grid, Operation};
+use super::report::{ColumnReport, Grid, Operation, UncertainMark};
 use super::scan::{self, MAX_KEPT_BYTES, Scan};
 use super::stats::Stats;
 use super::tally::Wanted;
@@ -60,6 +60,8 @@ pub(crate) struct Grouped {
     pub(crate) assumptions: Vec<String>,
     #[serde(skip)]
     pub(crate) columns: Vec<ColumnReport>,
+    #[serde(skip)]
+    pub(crate) uncertain_mark: Option<UncertainMark>,
 }
 
 /// One group while the file is read.
@@ -274,6 +276,7 @@ fn conclude(
     let operations: Vec<Operation> =
         request.aggregates.iter().map(|aggregate| aggregate.operation).collect();
     let assumptions = summary::assumptions(&scan, &operations);
+    let uncertain_mark = summary::uncertain_mark(&scan);
     let count = groups.len() as u64;
     let is_numeric: Vec<(usize, bool)> =
         scan.columns.iter().map(|(place, column)| (*place, column.is_numeric())).collect();
@@ -288,5 +291,5 @@ fn conclude(
         report
     };
     let columns = scan.columns.into_iter().map(report).collect();
-    Ok(Grouped { rows, matched, groups: count, table, assumptions, columns })
+    Ok(Grouped { rows, matched, groups: count, table, assumptions, columns, uncertain_mark })
 }

@@ -11,6 +11,16 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::oddities::is_zero;
+use super::page::Page;
+
+/// For parts of an answer whose fields say what they are: a model pays for every word of a schema.
+pub(super) fn plain_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object"})
+}
+
+pub(super) fn plain_objects(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": {"type": "object"}})
+}
 
 /// `count`: cells with a value. `nulls`: empty cells, and words such as NA among numbers. `min`,
 /// `max`: with their line. `stddev`: of a sample. `distinct`, `mode`: by text, so 1 and 1.0 are two.
@@ -42,6 +52,10 @@ pub(crate) struct Analysis {
     pub(crate) matched: Option<u64>,
     /// In file order.
     pub(crate) columns: Vec<ColumnReport>,
+    /// Columns not shown: ask again with `offset`.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    pub(crate) more_columns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Grid", default)]
     pub(crate) groups: Option<Grid>,
@@ -49,6 +63,17 @@ pub(crate) struct Analysis {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     pub(crate) assumptions: Vec<String>,
+    #[serde(skip)]
+    pub(crate) uncertain_mark: Option<UncertainMark>,
+}
+
+/// A mark before three digits, which separates either decimals or thousands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UncertainMark {
+    pub(crate) column: String,
+    pub(crate) mark: char,
+    /// A cell that has it.
+    pub(crate) example: String,
 }
 
 impl Operation {
@@ -94,7 +119,7 @@ pub(crate) struct ColumnReport {
     pub(crate) kind: ColumnType,
     /// The first cell that is no number although others are.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "CounterExample", default)]
+    #[schemars(schema_with = "plain_object", default)]
     pub(crate) text_because: Option<CounterExample>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", default)]
@@ -104,7 +129,7 @@ pub(crate) struct ColumnReport {
     pub(crate) hints: Vec<Hint>,
     /// Words counted as nulls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(default)]
+    #[schemars(schema_with = "plain_objects", default)]
     pub(crate) null_tokens: Vec<TokenCount>,
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(default)]
@@ -232,6 +257,17 @@ impl JsonSchema for Value {
         json_schema!({
             "type": ["number", "string"],
         })
+    }
+}
+
+impl Analysis {
+    /// The columns from `offset` on that a short answer has room for.
+    pub(crate) fn cut(&mut self, offset: usize) {
+        let total = self.columns.len();
+        let page = Page { offset, limit: None };
+        let columns = std::mem::take(&mut self.columns).into_iter().skip(offset).collect();
+        self.columns = page.fitting(columns);
+        self.more_columns = total.saturating_sub(offset + self.columns.len()) as u64;
     }
 }
 

@@ -6,6 +6,7 @@
 #[cfg(not(unix))]
 compile_error!("mcp-csv confines paths with openat; on this platform use cap-std's Dir instead");
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -86,6 +87,17 @@ impl Sandbox {
         if all.is_empty() { Err(Error::NotFound { path: pattern.to_owned() }) } else { Ok(all) }
     }
 
+    /// The directory in which a file is or may come to be, as the system names it, and its name there.
+    pub(super) fn directory_of(&self, path: &str) -> Option<(PathBuf, OsString)> {
+        let path = Path::new(path);
+        let name = path.file_name()?;
+        self.roots.iter().find_map(|root| {
+            let parent = root.relative(path)?.parent()?;
+            let directory = open_directory(&root.descriptor, parent).ok()?;
+            Some((real_path(&directory, root, parent)?, name.to_owned()))
+        })
+    }
+
     /// A path that two directories have is opened in the first, so it is listed once.
     pub(super) fn tables(&self) -> Vec<String> {
         let mut all: Vec<String> =
@@ -129,6 +141,19 @@ fn open_directory(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
         FileType::Directory => Ok(directory),
         _ => Err(Errno::NOTDIR),
     }
+}
+
+#[cfg(target_os = "linux")]
+fn real_path(directory: &OwnedFd, _: &Root, _: &Path) -> Option<PathBuf> {
+    use std::os::fd::AsRawFd;
+    std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()
+}
+
+/// Right as it is written, because no link was followed to open it.
+#[cfg(not(target_os = "linux"))]
+fn real_path(_: &OwnedFd, root: &Root, path: &Path) -> Option<PathBuf> {
+    let [_, canonical] = &root.prefixes;
+    Some(canonical.join(path))
 }
 
 fn open_regular(root: &OwnedFd, path: &Path) -> Result<File, Errno> {

@@ -5,13 +5,14 @@ use super::dates::DateFormat;
 use super::describe::Header;
 use super::oddities;
 use super::reader::{FirstRecord, TableReader};
-use super::report::{Analysis, Operation};
+use super::report::{Analysis, Operation, UncertainMark};
 use super::scan::Scan;
 use super::source::Encoding;
 
 pub(super) fn analysis(scan: Scan, operations: &[Operation], is_filtered: bool) -> Analysis {
     let matched = is_filtered.then_some(scan.matched);
     let assumptions = assumptions(&scan, operations);
+    let uncertain_mark = uncertain_mark(&scan);
     let Scan { table, columns, .. } = scan;
     let columns = columns
         .into_iter()
@@ -22,7 +23,31 @@ pub(super) fn analysis(scan: Scan, operations: &[Operation], is_filtered: bool) 
             report
         })
         .collect();
-    Analysis { rows: table.rows, matched, columns, groups: None, assumptions }
+    Analysis {
+        rows: table.rows,
+        matched,
+        columns,
+        more_columns: 0,
+        groups: None,
+        assumptions,
+        uncertain_mark,
+    }
+}
+
+/// The first column whose mark was taken for that of decimals without proof.
+pub(super) fn uncertain_mark(scan: &Scan) -> Option<UncertainMark> {
+    let (place, column) = scan.columns.iter().find(|(_, column)| has_uncertain_mark(column))?;
+    let (mark, _) = column.decimal_mark()?;
+    Some(UncertainMark {
+        column: scan.table.names.get(*place).cloned().unwrap_or_default(),
+        mark: char::from(mark.byte()),
+        example: column.first_marked().unwrap_or_default().to_owned(),
+    })
+}
+
+fn has_uncertain_mark(column: &Column) -> bool {
+    let is_told = column.rules().is_some_and(|rules| rules.decimal_mark.is_some());
+    !is_told && column.decimal_mark().is_some() && column.may_separate_thousands()
 }
 
 pub(super) fn header(scan: &Scan) -> Header {
@@ -65,10 +90,7 @@ type Applies = fn(&Column) -> bool;
 const COLUMN_ASSUMPTIONS: &[(&str, Applies)] = &[
     (
         "the mark before three digits was read as a decimal mark, not as one of thousands",
-        |column| {
-            let is_told = column.rules().is_some_and(|rules| rules.decimal_mark.is_some());
-            !is_told && column.decimal_mark().is_some() && column.may_separate_thousands()
-        },
+        has_uncertain_mark,
     ),
     ("spaces around numbers were ignored", Column::has_spaced_numbers),
     (

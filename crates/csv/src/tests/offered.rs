@@ -167,3 +167,112 @@ async fn an_order_nobody_can_know_is_asked_for() {
         assert_eq!(answer.is_error, found == "read.dates");
     }
 }
+
+/// Of a table and of a column of it, when the file is written anew and when it is replaced.
+#[tokio::test]
+async fn subscribers_are_told_of_a_file_that_changes() {
+    let (dir, client) = client().await;
+    let file = dir.path().join("inside/sales.csv");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    std::fs::File::options().append(true).open(&file).unwrap().set_modified(old).unwrap();
+    let (table, column) = ("csv:///sales.csv", "csv:///sales.csv/column/price");
+    for uri in [table, column] {
+        client.request("resources/subscribe", json!({"uri": uri})).await.unwrap();
+    }
+    // Whatever is followed already has its directory watched when the last one is told of.
+    let fresh = "csv:///fresh.csv";
+    std::fs::write(dir.path().join("inside/fresh.csv"), "a\n1\n").unwrap();
+    client.request("resources/subscribe", json!({"uri": fresh})).await.unwrap();
+    let told = client.notification().await.unwrap();
+    assert_eq!(
+        (told.method.as_str(), &told.params["uri"]),
+        ("notifications/resources/updated", &json!(fresh))
+    );
+    client.request("resources/unsubscribe", json!({"uri": fresh})).await.unwrap();
+    let replaced = dir.path().join("inside/.new");
+    for change in ["written", "replaced"] {
+        match change {
+            "written" => std::fs::write(&file, "region,price\nwest,1\n").unwrap(),
+            _ => {
+                std::fs::write(&replaced, "region,price\nwest,2\n").unwrap();
+                std::fs::rename(&replaced, &file).unwrap();
+            }
+        }
+        let mut told = std::collections::BTreeSet::new();
+        while told.len() < 2 {
+            let one = client.notification().await.unwrap();
+            told.insert(one.params["uri"].as_str().unwrap().to_owned());
+        }
+        assert_eq!(told.into_iter().collect::<Vec<_>>(), [table, column], "{change}");
+    }
+}
+
+/// Asked where it can be; otherwise the mark is one of decimals and the answer says so.
+#[tokio::test]
+async fn a_mark_that_may_separate_thousands_is_asked_about() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("a.csv"), "id;n\nx;1,234\ny;5,000\n").unwrap();
+    for (answer, sum, says_so) in [
+        (
+            Some(json!({"action": "accept", "content": {"separates": "thousands"}})),
+            json!(6234),
+            false,
+        ),
+        (
+            Some(json!({"action": "accept", "content": {"separates": "decimals"}})),
+            json!(6.234),
+            false,
+        ),
+        (Some(json!({"action": "decline"})), json!(6.234), true),
+        (None, json!(6.234), true),
+    ] {
+        let answering = match answer.clone() {
+            None => Answering::nothing(),
+            Some(answer) => Answering::new(json!({"elicitation": {}}), move |_, question| {
+                let message = question["message"].as_str().unwrap();
+                assert!(message.contains("\"n\"") && message.contains("1,234"), "{message}");
+                Ok(answer.clone())
+            }),
+        };
+        let server = server(Config { dirs: vec![dir.path().to_owned()] }).unwrap();
+        let client = Client::in_memory(server, Revision::V2025_11_25, answering).await.unwrap();
+        let call = json!({"filepath": "a.csv", "operations": ["sum"], "columns": ["n"]});
+        let analysed = client.call_tool("analyze_csv", call).await.unwrap().structured;
+        assert_eq!(analysed["columns"][0]["sum"]["value"], sum, "{answer:?}");
+        let assumptions = analysed["assumptions"].to_string();
+        assert_eq!(assumptions.contains("as a decimal mark"), says_so, "{answer:?}: {assumptions}");
+        let call = json!({"filepath": "a.csv", "keys": ["id"], "aggregates": [{"operation": "max", "column": "n"}]});
+        let grouped = client.call_tool("group_csv", call).await.unwrap().structured;
+        assert_eq!(
+            grouped["table"]["rows"][1][2],
+            if sum == 6234 { json!(5000) } else { json!(5) }
+        );
+    }
+}
+
+/// Eight KiB unless more is asked for, and the way to the rest.
+#[tokio::test]
+async fn a_long_analysis_is_cut_and_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..300).map(|index| format!("column_{index:03}")).collect();
+    let row = vec!["1.5"; 300].join(",");
+    std::fs::write(dir.path().join("wide.csv"), format!("{}\n{row}\n", names.join(","))).unwrap();
+    let server = server(Config { dirs: vec![dir.path().to_owned()] }).unwrap();
+    let client =
+        Client::in_memory(server, Revision::V2025_11_25, Answering::nothing()).await.unwrap();
+    let mut seen = Vec::new();
+    loop {
+        let operations = json!(["sum", "average", "count", "min", "max", "median", "stddev"]);
+        let call = json!({"filepath": "wide.csv", "operations": operations, "offset": seen.len()});
+        let answer = client.call_tool("analyze_csv", call).await.unwrap();
+        assert!(answer.text().len() < 9 << 10, "{}", answer.text().len());
+        let columns = answer.structured["columns"].as_array().unwrap();
+        assert!(!columns.is_empty());
+        seen.extend(columns.iter().map(|column| column["name"].as_str().unwrap().to_owned()));
+        match answer.structured.get("more_columns") {
+            Some(more) => assert_eq!(more, 300 - seen.len()),
+            None => break,
+        }
+    }
+    assert_eq!(seen, names);
+}

@@ -25,24 +25,30 @@ pub(crate) struct AnalyzeCsv {
     /// One answer for each combination of these columns' texts.
     #[serde(default)]
     group_by: Vec<String>,
+    /// Columns to leave out from the start.
+    #[serde(default)]
+    offset: usize,
     /// Answer after this time from the part of the file read by then.
     #[serde(default)]
     deadline_ms: Option<u64>,
     #[serde(default)]
-    read: Reading,
+    read: Option<Reading>,
 }
 
 pub(crate) async fn analyze_csv(cx: Context<Backend>, input: AnalyzeCsv) -> ToolResult<Analysis> {
-    let AnalyzeCsv { filepath, operations, columns, filter, group_by, deadline_ms, read } = input;
+    let AnalyzeCsv { filepath, operations, columns, filter, group_by, .. } = input;
     if operations.is_empty() {
         return Err(ToolError::new(
             "`operations` is empty. Name at least one, for example \"sum\".",
         ));
     }
-    let file = Input { filepath, reading: read };
+    let file = Input { filepath, reading: input.read.unwrap_or_default() };
     let request = Analyze { operations, columns, filter, group_by };
-    super::asking(&cx, file, request, deadline_ms, |backend, file, request, watch| {
-        backend.analyze(file, request, watch)
-    })
-    .await
+    let mut analysis =
+        super::asking(&cx, file, request, input.deadline_ms, |backend, file, request, watch| {
+            backend.analyze(file, request, watch)
+        })
+        .await?;
+    analysis.cut(input.offset);
+    Ok(analysis)
 }

@@ -23,11 +23,12 @@ pub(crate) struct ChartCsv {
     /// Of y, in a bar or line; its sum if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     operation: Option<Operation>,
-    /// Only rows that meet this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
     filter: Option<Filter>,
-    #[serde(default)]
-    read: Reading,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
+    read: Option<Reading>,
 }
 
 pub(crate) async fn chart_csv(
@@ -59,13 +60,15 @@ pub(crate) async fn chart_csv(
 impl ChartCsv {
     pub(crate) fn split(self) -> (Input, Charting) {
         let Self { filepath, kind, x, y, operation, filter, read } = self;
-        let file = Input { filepath, reading: read };
+        let file = Input { filepath, reading: read.unwrap_or_default() };
         (file, Charting { kind, x, y, operation, filter })
     }
 
     /// The question is the name, so that any server of the same files can answer it.
     fn link(mut self, chart: &Chart) -> Resource {
-        self.read.dates = chart.dates;
+        if chart.dates.is_some() {
+            self.read.get_or_insert_default().dates = chart.dates;
+        }
         let question = serde_json::to_string(&self).unwrap_or_default();
         Resource {
             uri: format!("csv-chart:///{}", utf8_percent_encode(&question, NON_ALPHANUMERIC)),

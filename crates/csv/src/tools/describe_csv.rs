@@ -22,7 +22,8 @@ pub(crate) struct DescribeCsv {
     #[schemars(range(min = 1))]
     first_column: usize,
     #[serde(default)]
-    read: Reading,
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
+    read: Option<Reading>,
 }
 
 fn one() -> usize {
@@ -37,7 +38,7 @@ pub(crate) async fn describe_csv(
     cx: Context<Backend>,
     input: DescribeCsv,
 ) -> ToolResult<Description> {
-    let file = Input { filepath: input.filepath, reading: input.read };
+    let file = Input { filepath: input.filepath, reading: input.read.unwrap_or_default() };
     let request = Describe {
         sample_rows: input.sample_rows,
         first_column: input.first_column.saturating_sub(1),

@@ -25,15 +25,17 @@ pub(crate) struct DiffCsv {
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
     #[serde(default)]
-    read: Reading,
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
+    read: Option<Reading>,
     #[serde(default)]
-    read_new: Reading,
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
+    read_new: Option<Reading>,
 }
 
 pub(crate) async fn diff_csv(cx: Context<Backend>, input: DiffCsv) -> ToolResult<Differences> {
     let files = [
-        Input { filepath: input.old, reading: input.read },
-        Input { filepath: input.new, reading: input.read_new },
+        Input { filepath: input.old, reading: input.read.unwrap_or_default() },
+        Input { filepath: input.new, reading: input.read_new.unwrap_or_default() },
     ];
     let request =
         Diff { keys: input.keys, page: Page { offset: input.offset, limit: input.limit } };

@@ -14,8 +14,8 @@ pub(crate) struct FrequencyCsv {
     filepath: String,
     /// A name, or `#3` for the third.
     column: String,
-    /// Only rows that meet this.
     #[serde(default)]
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
     filter: Option<Filter>,
     /// The rarest first.
     #[serde(default)]
@@ -28,14 +28,15 @@ pub(crate) struct FrequencyCsv {
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
     #[serde(default)]
-    read: Reading,
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
+    read: Option<Reading>,
 }
 
 pub(crate) async fn frequency_csv(
     cx: Context<Backend>,
     input: FrequencyCsv,
 ) -> ToolResult<Grouped> {
-    let file = Input { filepath: input.filepath, reading: input.read };
+    let file = Input { filepath: input.filepath, reading: input.read.unwrap_or_default() };
     let request = Grouping {
         keys: vec![input.column],
         filter: input.filter,

@@ -19,8 +19,8 @@ pub(crate) struct GroupCsv {
     /// Besides the number of rows, such as {"operation": "sum", "column": "price"}.
     #[serde(default)]
     aggregates: Vec<Aggregate>,
-    /// Only rows that meet this.
     #[serde(default)]
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
     filter: Option<Filter>,
     /// A column of the answer, such as `sum(price)`; `rows` if left out.
     #[serde(default)]
@@ -35,11 +35,12 @@ pub(crate) struct GroupCsv {
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
     #[serde(default)]
-    read: Reading,
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
+    read: Option<Reading>,
 }
 
 pub(crate) async fn group_csv(cx: Context<Backend>, input: GroupCsv) -> ToolResult<Grouped> {
-    let file = Input { filepath: input.filepath, reading: input.read };
+    let file = Input { filepath: input.filepath, reading: input.read.unwrap_or_default() };
     let request = Grouping {
         keys: input.keys,
         aggregates: input.aggregates,

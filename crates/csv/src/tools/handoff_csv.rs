@@ -20,12 +20,13 @@ pub(crate) struct HandoffCsv {
     #[serde(default)]
     path: Option<String>,
     #[serde(default)]
-    read: Reading,
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
+    read: Option<Reading>,
 }
 
 pub(crate) async fn handoff_csv(cx: Context<Backend>, input: HandoffCsv) -> ToolResult<HandedOff> {
     let path = input.path.unwrap_or_else(|| input.filepath.clone());
     let request = Handoff { target: input.target, table: input.table, path };
-    let file = Input { filepath: input.filepath, reading: input.read };
+    let file = Input { filepath: input.filepath, reading: input.read.unwrap_or_default() };
     super::reading(&cx, None, move |backend, watch| backend.hand_off(&file, &request, watch)).await
 }

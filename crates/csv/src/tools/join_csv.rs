@@ -32,15 +32,17 @@ pub(crate) struct JoinCsv {
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
     #[serde(default)]
-    read: Reading,
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
+    read: Option<Reading>,
     #[serde(default)]
-    read_right: Reading,
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
+    read_right: Option<Reading>,
 }
 
 pub(crate) async fn join_csv(cx: Context<Backend>, input: JoinCsv) -> ToolResult<Joined> {
     let files = [
-        Input { filepath: input.left, reading: input.read },
-        Input { filepath: input.right, reading: input.read_right },
+        Input { filepath: input.left, reading: input.read.unwrap_or_default() },
+        Input { filepath: input.right, reading: input.read_right.unwrap_or_default() },
     ];
     let request = Join {
         on: input.on,

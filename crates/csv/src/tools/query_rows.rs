@@ -13,8 +13,8 @@ use crate::backend::{Backend, Filter, Input, Order, Queried, Query, Reading};
 pub(crate) struct QueryRows {
     /// Relative to a served directory; a pattern such as logs/*.csv is several files as one table.
     filepath: String,
-    /// Only rows that meet this, such as {"column": "price", "op": "gt", "value": 9.5}.
     #[serde(default)]
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
     filter: Option<Filter>,
     /// Names, or `#3` for the third, in the order to show them. All if left out.
     #[serde(default)]
@@ -39,11 +39,12 @@ pub(crate) struct QueryRows {
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
-    read: Reading,
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
+    read: Option<Reading>,
 }
 
 pub(crate) async fn query_rows(cx: Context<Backend>, input: QueryRows) -> ToolResult<Queried> {
-    let file = Input { filepath: input.filepath, reading: input.read };
+    let file = Input { filepath: input.filepath, reading: input.read.unwrap_or_default() };
     let request = Query {
         filter: input.filter,
         columns: input.columns,

@@ -14,14 +14,15 @@ pub(crate) struct ValidateCsv {
     filepath: String,
     schema: RowSchema,
     #[serde(default)]
-    read: Reading,
+    #[schemars(schema_with = "super::as_in_analyze_csv")]
+    read: Option<Reading>,
 }
 
 pub(crate) async fn validate_csv(
     cx: Context<Backend>,
     input: ValidateCsv,
 ) -> ToolResult<Validated> {
-    let file = Input { filepath: input.filepath, reading: input.read };
+    let file = Input { filepath: input.filepath, reading: input.read.unwrap_or_default() };
     let schema = input.schema;
     super::reading(&cx, None, move |backend, watch| backend.validate(&file, &schema, watch)).await
 }
