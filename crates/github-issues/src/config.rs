@@ -11,6 +11,9 @@ pub(crate) struct Config {
     /// not given. With exactly one, tools need not name it
     #[arg(long, value_name = "REPO", value_delimiter = ',')]
     pub(crate) repos: Vec<String>,
+    /// Of these, the repositories that may be changed, in the same form; all of them if not given
+    #[arg(long, value_name = "REPO", value_delimiter = ',')]
+    pub(crate) write_repos: Vec<String>,
     /// Offer no tool that writes, and send no request that does
     #[arg(long)]
     pub(crate) read_only: bool,

@@ -2,8 +2,9 @@
 //! that does what a test tells it, wrong things included; `contract` holds every request to GitHub's
 //! own description.
 //!
-//! `tools`, `manage`, `relations` and `triage` are how each tool is used, `reports` what went wrong in public with other programs,
-//! `faults` what a network and a server can do, `once` that nothing is created twice, `edit` that
+//! `tools`, `manage`, `relations` and `triage` are how each tool is used, `enterprise` what is left of
+//! them on an old server, `reports` what went wrong in public with other programs,
+//! `faults` what a network and a server can do, `limits` where an answer ends, `once` that nothing is created twice, `edit` that
 //! bodies keep what they hold, `decoder`
 //! that no answer of GitHub's costs more than itself, `safety` what must not get in or out.
 
@@ -12,10 +13,12 @@ mod contract;
 mod tools;
 mod manage;
 mod relations;
+mod enterprise;
 mod triage;
 mod edit;
 mod reports;
 mod faults;
+mod limits;
 mod once;
 mod resources;
 #[cfg(feature = "github-app")]

@@ -93,6 +93,11 @@ where
     Option::deserialize(deserializer).map(Some)
 }
 
+/// A list that is cleared by `null` as well as by `[]`.
+fn emptied<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    Option::deserialize(deserializer).map(|list| Some(list.unwrap_or_default()))
+}
+
 /// A call that waits says so to its client.
 impl Observer for Context<Backend> {
     fn waiting(&self, done_secs: u64, total_secs: u64, why: &str) {

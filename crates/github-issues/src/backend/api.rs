@@ -82,7 +82,7 @@ impl<'a> Api<'a> {
 
     /// A body that has been looked at for secrets already.
     pub(crate) async fn patch_scanned(&self, path: &str, body: &Value) -> Result<Answer, Error> {
-        self.backend.policy.check_write(None)?;
+        self.backend.policy.check_write(path, None)?;
         self.send(Method::PATCH, path, Some(body)).await
     }
 
@@ -93,7 +93,7 @@ impl<'a> Api<'a> {
         body: Option<&Value>,
     ) -> Result<Answer, Error> {
         if method != Method::GET {
-            self.backend.policy.check_write(body)?;
+            self.backend.policy.check_write(path, body)?;
         }
         self.send(method, path, body).await
     }
@@ -148,7 +148,10 @@ impl<'a> Api<'a> {
                     let broken = Broken::Lost(format!("{status} for {method} {path}"));
                     self.pause_after(broken, may_repeat, &mut tries).await?;
                 }
-                _ => return Err(explain(&method, &path, &raw)),
+                _ => {
+                    let is_enterprise = !self.backend.client.base.prefix.is_empty();
+                    return Err(explain(&method, &path, &raw, is_enterprise));
+                }
             }
         }
     }
@@ -276,22 +279,30 @@ fn millis(duration: Duration) -> u64 {
 }
 
 /// A refusal, in words.
-fn explain(method: &Method, path: &str, raw: &Raw) -> Error {
+fn explain(method: &Method, path: &str, raw: &Raw, is_enterprise: bool) -> Error {
     let message = error::message(&raw.body);
     match raw.status {
         StatusCode::UNAUTHORIZED => Error::Unauthorized,
         StatusCode::NOT_FOUND => {
             let path = path.split('?').next().unwrap_or_default();
-            Error::NotFound {
-                what: text::excerpt(&format!("{method} {path}"), 200),
-                hint: hint(raw),
+            let what = text::excerpt(&format!("{method} {path}"), 200);
+            let mut hint = hint(raw);
+            if is_enterprise && is_new(path) {
+                hint.push_str(" This Enterprise Server may be too old for it.");
             }
+            Error::NotFound { what, hint }
         }
         StatusCode::FORBIDDEN => Error::Forbidden { message, hint: hint(raw) },
         StatusCode::GONE => Error::Gone { message },
         StatusCode::UNPROCESSABLE_ENTITY => Error::Invalid { message },
         status => Error::Refused { status: status.as_u16(), message },
     }
+}
+
+/// What Enterprise Servers have learnt after 3.17, as far as it is asked for here.
+fn is_new(path: &str) -> bool {
+    ["/sub_issue", "/sub_issues", "/parent", "/pin"].iter().any(|end| path.ends_with(end))
+        || path.contains("/dependencies/")
 }
 
 /// What GitHub says about the token: which permission is needed, and single sign-on.

@@ -15,6 +15,8 @@ pub(crate) enum Error {
     BadName { name: String },
     #[error("This server may not touch {repo}. It serves: {served}.")]
     NotServed { repo: String, served: String },
+    #[error("This server may read {repo} and not change it. It may change: {writable}.")]
+    NotWritable { repo: String, writable: String },
     #[error("This server is read-only; nothing was changed.")]
     ReadOnly,
     #[error("The cursor does not fit. Leave it out to start from the beginning.")]

@@ -70,7 +70,7 @@ impl Api<'_> {
         self.request(Method::DELETE, &comment_path(repo, id)?, None).await.map(drop)
     }
 
-    /// GitHub's API pins comments; issues are pinned on its pages only.
+    /// GitHub's REST API pins comments; issues it does not.
     pub(crate) async fn pin_comment(
         &self,
         repo: &Repo,
@@ -92,16 +92,17 @@ impl Api<'_> {
         self.post(&path, &json!({"labels": labels})).await.map(drop)
     }
 
-    /// Not an error if the issue does not have it.
+    /// Whether the issue had it.
     pub(crate) async fn remove_label(
         &self,
         repo: &Repo,
         number: u64,
         label: &str,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let path = repo.issue(number, &["labels", label])?;
         match self.request(Method::DELETE, &path, None).await {
-            Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
+            Ok(_) => Ok(true),
+            Err(Error::NotFound { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }

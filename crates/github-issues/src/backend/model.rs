@@ -74,12 +74,12 @@ pub(crate) struct Milestone {
 }
 
 impl Issue {
-    /// `None` for what has no number and so cannot be an issue.
+    /// `None` for what has no number at all and so cannot be an issue.
     pub(crate) fn read(value: &Value) -> Option<Self> {
         let summary = value.get("sub_issues_summary");
         let count = |name| summary.and_then(|summary| number(summary, name));
         Some(Self {
-            number: number(value, "number")?,
+            number: number(value, "number").or_else(|| number_in_url(value))?,
             id: number(value, "id"),
             title: text(value, "title").unwrap_or_default(),
             body: text(value, "body").unwrap_or_default(),
@@ -169,6 +169,10 @@ pub(crate) fn text(value: &Value, name: &str) -> Option<String> {
 
 pub(crate) fn number(value: &Value, name: &str) -> Option<u64> {
     value.get(name)?.as_u64()
+}
+
+fn number_in_url(value: &Value) -> Option<u64> {
+    text(value, "url")?.rsplit_once("/issues/")?.1.parse().ok()
 }
 
 /// What the entries of a list are called, whether they are objects or plain strings.

@@ -12,6 +12,8 @@ use crate::config::Config;
 #[derive(Debug)]
 pub(crate) struct Policy {
     served: Vec<Served>,
+    /// Of those, what may be changed; everything if empty.
+    writable: Vec<Served>,
     pub(crate) read_only: bool,
     /// Withhold text by outsiders.
     pub(crate) lockdown: bool,
@@ -27,16 +29,9 @@ enum Served {
 
 impl Policy {
     pub(crate) fn new(config: &Config) -> anyhow::Result<Self> {
-        let served = config.repos.iter().map(|text| {
-            let text = text.trim();
-            if let Some(owner) = text.strip_suffix("/*") {
-                ensure!(is_owner(owner), "--repos {text}: {owner} is no owner");
-                return Ok(Served::AllOf(owner.to_owned()));
-            }
-            Ok(Served::One(Repo::parse(text).map_err(|error| anyhow::anyhow!("--repos: {error}"))?))
-        });
         Ok(Self {
-            served: served.collect::<anyhow::Result<_>>()?,
+            served: Served::parse("--repos", &config.repos)?,
+            writable: Served::parse("--write-repos", &config.write_repos)?,
             read_only: config.read_only,
             lockdown: config.lockdown,
             yes: config.yes,
@@ -78,47 +73,79 @@ impl Policy {
         owners
     }
 
-    /// GitHub tells no upper case from lower.
     pub(crate) fn serves(&self, repo: &Repo) -> bool {
-        self.served.is_empty()
-            || self.served.iter().any(|served| match served {
-                Served::AllOf(owner) => owner.eq_ignore_ascii_case(&repo.owner),
-                Served::One(one) => {
-                    one.owner.eq_ignore_ascii_case(&repo.owner)
-                        && one.name.eq_ignore_ascii_case(&repo.name)
-                }
-            })
+        self.served.is_empty() || self.served.iter().any(|served| served.covers(repo))
     }
 
     /// What is served, for people; empty if everything is.
     pub(crate) fn served(&self) -> String {
-        self.served_terms("", "").join(", ")
+        terms(&self.served, "", "").join(", ")
+    }
+
+    /// What may be changed of it, for people; empty if everything may be.
+    pub(crate) fn writable(&self) -> String {
+        terms(&self.writable, "", "").join(", ")
     }
 
     /// The qualifiers that keep a search inside.
     pub(crate) fn search_scope(&self) -> Vec<String> {
-        self.served_terms("repo:", "user:")
+        terms(&self.served, "repo:", "user:")
     }
 
-    fn served_terms(&self, repo: &str, owner: &str) -> Vec<String> {
-        let wildcard = if owner.is_empty() { "/*" } else { "" };
-        let term = |served: &Served| match served {
-            Served::One(one) => format!("{repo}{one}"),
-            Served::AllOf(all) => format!("{owner}{all}{wildcard}"),
-        };
-        self.served.iter().map(term).collect()
-    }
-
-    /// Whether this may be sent to GitHub.
-    pub(crate) fn check_write(&self, body: Option<&Value>) -> Result<(), Error> {
+    /// Whether this may be sent to GitHub. Nothing outside of repositories is ever written.
+    pub(crate) fn check_write(&self, path: &str, body: Option<&Value>) -> Result<(), Error> {
         if self.read_only {
             return Err(Error::ReadOnly);
+        }
+        if !self.writable.is_empty() {
+            let mut names = path.strip_prefix("/repos/").unwrap_or_default().split('/');
+            let (owner, name) =
+                (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+            let repo = Repo::parse(&format!("{owner}/{name}"))?;
+            if !self.writable.iter().any(|writable| writable.covers(&repo)) {
+                let (repo, writable) = (repo.to_string(), self.writable());
+                return Err(Error::NotWritable { repo, writable });
+            }
         }
         match body.and_then(secret_in) {
             Some(kind) => Err(Error::Secret { kind }),
             None => Ok(()),
         }
     }
+}
+
+impl Served {
+    fn parse(flag: &str, texts: &[String]) -> anyhow::Result<Vec<Self>> {
+        let served = texts.iter().map(|text| {
+            let text = text.trim();
+            if let Some(owner) = text.strip_suffix("/*") {
+                ensure!(is_owner(owner), "{flag} {text}: {owner} is no owner");
+                return Ok(Self::AllOf(owner.to_owned()));
+            }
+            Ok(Self::One(Repo::parse(text).map_err(|error| anyhow::anyhow!("{flag}: {error}"))?))
+        });
+        served.collect()
+    }
+
+    /// GitHub tells no upper case from lower.
+    fn covers(&self, repo: &Repo) -> bool {
+        match self {
+            Self::AllOf(owner) => owner.eq_ignore_ascii_case(&repo.owner),
+            Self::One(one) => {
+                one.owner.eq_ignore_ascii_case(&repo.owner)
+                    && one.name.eq_ignore_ascii_case(&repo.name)
+            }
+        }
+    }
+}
+
+fn terms(served: &[Served], repo: &str, owner: &str) -> Vec<String> {
+    let wildcard = if owner.is_empty() { "/*" } else { "" };
+    let term = |served: &Served| match served {
+        Served::One(one) => format!("{repo}{one}"),
+        Served::AllOf(all) => format!("{owner}{all}{wildcard}"),
+    };
+    served.iter().map(term).collect()
 }
 
 fn secret_in(value: &Value) -> Option<&'static str> {
@@ -165,7 +192,8 @@ mod tests {
     fn secrets_stay_here_wherever_they_are() {
         let token = format!("ghp_{}", "a1".repeat(18));
         let body = serde_json::json!({"title": "x", "labels": ["a", format!("b {token}")]});
-        assert!(matches!(policy(&[]).check_write(Some(&body)), Err(Error::Secret { .. })));
-        assert!(policy(&[]).check_write(Some(&serde_json::json!({"title": "x"}))).is_ok());
+        let check = |body| policy(&[]).check_write("/repos/o/r/issues", Some(&body));
+        assert!(matches!(check(body), Err(Error::Secret { .. })));
+        assert!(check(serde_json::json!({"title": "x"})).is_ok());
     }
 }

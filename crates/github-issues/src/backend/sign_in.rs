@@ -93,3 +93,23 @@ fn token_kind(token: &str) -> &'static str {
     ];
     kinds.iter().find(|(prefix, _)| token.starts_with(prefix)).map_or("token", |(_, kind)| kind)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_known_by_how_it_begins() {
+        for (token, kind) in [
+            ("github_pat_11A", "fine-grained personal token"),
+            ("ghp_x", "classic personal token"),
+            ("gho_x", "OAuth token"),
+            ("ghu_x", "GitHub App user token"),
+            ("ghs_x", "GitHub App installation token"),
+            ("0123456789abcdef", "token"),
+        ] {
+            let sign_in = SignIn::Token(token.to_owned().into());
+            assert_eq!(sign_in.kind(), kind);
+        }
+    }
+}

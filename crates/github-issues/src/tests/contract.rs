@@ -29,7 +29,7 @@ pub(crate) fn breach(method: &str, path: &str, body: &Value) -> Option<String> {
     query_breach(&operation["query"], query).or_else(|| body_breach(&operation["body"], body))
 }
 
-fn fits(template: &str, path: &str) -> bool {
+pub(crate) fn fits(template: &str, path: &str) -> bool {
     let (template, path): (Vec<_>, Vec<_>) =
         (template.split('/').collect(), path.split('/').collect());
     let same = |(wanted, got): (&&str, &&str)| match *wanted {

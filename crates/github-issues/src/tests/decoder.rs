@@ -31,6 +31,11 @@ async fn a_broken_item_costs_itself_only() {
         (json!("text"), "titled \"\""),
         (json!({"number": "7", "title": "odd\none"}), "titled \"odd one\""),
         (json!({"number": -7}), "titled \"\""),
+        // Its address has the number as well.
+        (
+            json!({"number": null, "url": "https://api.github.com/repos/o/r/issues/9", "title": "x"}),
+            "#9 unknown @ghost 0c \"x\"",
+        ),
         (
             json!({"number": 8, "title": null, "user": null, "labels": null, "state": null}),
             "#8 unknown @ghost 0c \"\"",
@@ -42,6 +47,38 @@ async fn a_broken_item_costs_itself_only() {
         assert!(text.contains("#1 open") && text.contains("#2 open"), "{text}");
         assert!(text.contains(shown), "{broken}: {text}");
     }
+}
+
+/// octocrab's own models refuse each of these, and the page with it.
+#[tokio::test]
+async fn what_strict_models_refuse_is_read() {
+    for (field, odd) in [
+        ("user", Value::Null),
+        ("user", json!({"login": "alice", "gravatar_id": null, "avatar_url": ""})),
+        ("state_reason", json!("invented")),
+        ("labels", json!([{"name": "bug", "color": null}])),
+        ("labels", json!(["bug", "ui"])),
+        ("labels", Value::Null),
+        ("assignees", Value::Null),
+        ("node_id", Value::Null),
+        ("events_url", json!("")),
+        ("html_url", json!("")),
+        ("comments", json!(-1)),
+        ("milestone", json!({"number": 1, "due_on": "never"})),
+        ("author_association", json!("MANNEQUIN")),
+    ] {
+        let mut item = full();
+        item[field] = odd.clone();
+        let peer = Peer::start(move |_| answer(200, &json!([issue(1), item, issue(2)]))).await;
+        let text = good(&client(&peer).await, "issue_list", json!({})).await;
+        let rows: Vec<&str> = text.lines().map(|line| line.split(' ').next().unwrap()).collect();
+        assert_eq!(rows, ["#1", "#7", "#2"], "{field} {odd}: {text}");
+    }
+    let mut pull = full();
+    pull["pull_request"] = json!({"diff_url": null, "url": null});
+    let peer = Peer::always(200, json!([issue(1), pull])).await;
+    let text = good(&client(&peer).await, "issue_list", json!({})).await;
+    assert!(text.starts_with("#1 ") && text.ends_with("[1 pull requests left out]\n"), "{text}");
 }
 
 /// What GitHub and its Enterprise Servers have sent over the years.

@@ -123,3 +123,52 @@ async fn the_status_tells_what_works_and_what_does_not() {
     let text = good(&alone, "github_status", json!({})).await;
     assert!(text.contains("cannot be reached"), "{text}");
 }
+
+#[tokio::test]
+async fn the_status_tells_what_is_switched_off_and_why() {
+    const WRITERS: &str = "switched off by --read-only: github_create_issue, issue_update, \
+        issue_comment, issue_edit_body, issue_triage";
+    type Change = fn(&mut crate::config::Config);
+    let rows: [(Change, (&str, &str), &str); 7] = [
+        (|config| config.read_only = true, ("x", "y"), WRITERS),
+        (|config| config.lockdown = true, ("x", "y"), "--lockdown: text by outsiders is withheld"),
+        (
+            |config| config.write_repos = vec!["o/r".to_owned()],
+            ("x", "y"),
+            "may be changed, by --write-repos: o/r",
+        ),
+        (
+            |_| {},
+            ("x-github-sso", "partial-results; organizations=1"),
+            "o/r: issues can be read, but not what needs single sign-on: authorize the token for the organisation",
+        ),
+        (
+            |_| {},
+            ("github-authentication-token-expiration", "2027-01-01 00:00:00 UTC"),
+            "token: classic personal token, of @me, until 2027-01-01 00:00:00 UTC",
+        ),
+        (|_| {}, ("x-github-enterprise-version", "3.17.1"), "GitHub Enterprise Server 3.17.1"),
+        (|_| {}, ("x-oauth-scopes", ""), "token: classic personal token, of @me, no scopes"),
+    ];
+    for (change, (header, value), line) in rows {
+        let peer = Peer::start(move |seen| match seen.path.as_str() {
+            "/user" => answer(200, &json!({"login": "me"})).with(header, value),
+            _ => answer(200, &json!({})).with(header, value),
+        })
+        .await;
+        let mut config = config(&peer.url);
+        change(&mut config);
+        let client = connect(&config, Revision::V2025_11_25, Answering::nothing()).await;
+        let text = good(&client, "github_status", json!({})).await;
+        assert!(text.lines().any(|got| got == line), "{line}\n{text}");
+    }
+    // What the token may not see is said of the repository it is about.
+    let peer = Peer::start(|seen| match seen.path.as_str() {
+        "/user" => answer(200, &json!({"login": "me"})),
+        _ => answer(404, &json!({"message": "Not Found"}))
+            .with("x-accepted-github-permissions", "issues=read"),
+    })
+    .await;
+    let text = good(&client(&peer).await, "github_status", json!({})).await;
+    assert!(text.contains("o/r: ") && text.contains("needs the permission issues=read"), "{text}");
+}

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::peer::{Act, Peer, json as answer};
 use super::{client, good, issue, refused};
 
-fn pull_request(number: u64) -> Value {
+pub(super) fn pull_request(number: u64) -> Value {
     let mut item = issue(number);
     item["pull_request"] = json!({"url": "https://api.github.com/repos/o/r/pulls/1"});
     item
@@ -55,7 +55,7 @@ pub(super) fn host(head: &str) -> String {
     head.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
 }
 
-fn cursor(text: &str) -> Option<String> {
+pub(super) fn cursor(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("[more: cursor ")?;
     Some(rest.split(']').next()?.to_owned())
 }
@@ -122,6 +122,10 @@ async fn a_search_says_that_it_is_for_issues() {
         ("crash", "crash%20is%3Aissue%20repo"),
         ("crash is:issue", "crash%20is%3Aissue%20repo"),
         ("type:issue crash", "type%3Aissue%20crash%20repo"),
+        ("(is:pr) crash", "%28is%3Apr%29%20crash%20repo"),
+        // These say nothing of the two, and GitHub refuses them as well.
+        ("crash is:open", "crash%20is%3Aopen%20is%3Aissue%20repo"),
+        ("type:Bug", "type%3ABug%20is%3Aissue%20repo"),
         ("this:is", "this%3Ais%20is%3Aissue%20repo"),
     ] {
         good(&client, "issue_search", json!({"query": query})).await;

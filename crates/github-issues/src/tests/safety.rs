@@ -86,6 +86,82 @@ async fn a_read_only_server_offers_and_sends_no_write() {
     assert!(peer.seen().is_empty());
 }
 
+/// Tools that read as well stay, and what they would write is refused where it leaves.
+#[tokio::test]
+async fn tools_that_also_read_write_nothing_on_a_read_only_server() {
+    let label = json!([{"name": "bug", "number": 1, "title": "v1"}]);
+    let peer = Peer::start(move |seen| match seen.what().as_str() {
+        "GET /repos/o/r/issues/8" => answer(200, &issue(8)),
+        _ => answer(200, &label),
+    })
+    .await;
+    let client = with(&peer, |config| (config.read_only, config.yes) = (true, true)).await;
+    for (tool, ask) in [
+        ("label_manage", json!({"action": "create", "name": "x"})),
+        ("label_manage", json!({"action": "update", "name": "bug", "new_name": "x"})),
+        ("label_manage", json!({"action": "delete", "name": "bug"})),
+        ("milestone_manage", json!({"action": "create", "title": "v2"})),
+        ("milestone_manage", json!({"action": "update", "milestone": "v1", "state": "closed"})),
+        ("milestone_manage", json!({"action": "delete", "milestone": "v1"})),
+        ("issue_relations", json!({"action": "add_sub_issue", "number": 7, "other": 8})),
+        ("issue_relations", json!({"action": "remove_blocker", "number": 7, "other": 8})),
+    ] {
+        let text = refused(&client, tool, ask).await;
+        assert!(text.contains("read-only; nothing was changed"), "{text}");
+    }
+    good(&client, "label_manage", json!({"action": "list"})).await;
+    assert!(peer.writes().is_empty(), "{:?}", peer.writes());
+}
+
+/// Reading strangers' text in one repository must not be a way to write into another.
+#[tokio::test]
+async fn only_what_may_be_changed_is() {
+    let peer = Peer::start(|seen| match (seen.method.as_str(), seen.path.contains("labels")) {
+        ("GET", true) => answer(200, &json!([{"name": "bug"}])),
+        (_, true) => answer(200, &json!({"name": "x"})),
+        ("POST", _) => answer(201, &issue(8)),
+        _ if seen.path.contains('?') => answer(200, &json!([])),
+        _ => answer(200, &issue(7)),
+    })
+    .await;
+    let client = with(&peer, |config| {
+        config.repos = vec!["o/r".into(), "o/mine".into(), "me/*".into()];
+        config.write_repos = vec!["O/Mine".into(), "me/*".into()];
+        config.yes = true;
+    })
+    .await;
+    let edits = json!([{"op": "append", "text": "x"}]);
+    for (tool, ask) in [
+        ("github_create_issue", json!({"title": "x"})),
+        ("issue_update", json!({"number": 7, "title": "x"})),
+        ("issue_update", json!({"number": 7, "locked": true})),
+        ("issue_comment", json!({"action": "add", "number": 7, "body": "x"})),
+        ("issue_edit_body", json!({"number": 7, "edits": edits})),
+        ("label_manage", json!({"action": "create", "name": "x"})),
+        ("label_manage", json!({"action": "delete", "name": "bug"})),
+    ] {
+        for (repo, may) in [("o/r", false), ("o/mine", true), ("me/any", true)] {
+            let before = peer.writes().len();
+            let mut ask = ask.clone();
+            ask["repo"] = json!(repo);
+            let told = call(&client, tool, ask).await;
+            assert_eq!(!told.is_error, may, "{tool} {repo}: {}", told.text());
+            assert_eq!(peer.writes().len() - before, usize::from(may), "{tool} {repo}");
+            assert!(
+                may || told.text().contains("may read o/r and not change it"),
+                "{}",
+                told.text()
+            );
+        }
+    }
+    let plan =
+        good(&client, "issue_triage", json!({"repo": "o/r", "numbers": [7], "state": "closed"}))
+            .await;
+    let plan = plan.rsplit(' ').next().unwrap().to_owned();
+    let text = good(&client, "issue_triage", json!({"plan": plan})).await;
+    assert!(text.contains("may read o/r and not change it"), "{text}");
+}
+
 #[tokio::test]
 async fn a_secret_does_not_leave_for_an_issue() {
     let peer = Peer::always(200, issue(7)).await;

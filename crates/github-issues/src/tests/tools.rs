@@ -141,6 +141,7 @@ async fn an_update_sends_what_was_asked_and_says_what_was_not_taken() {
     let client = client(&peer).await;
     for (ask, sent) in [
         (json!({"labels": [], "assignees": []}), json!({"labels": [], "assignees": []})),
+        (json!({"labels": null, "assignees": null}), json!({"labels": [], "assignees": []})),
         (json!({"milestone": null, "type": null}), json!({"milestone": null, "type": null})),
         (json!({"milestone": "v1"}), json!({"milestone": 3})),
         (json!({"milestone": "3"}), json!({"milestone": 3})),
@@ -167,6 +168,42 @@ async fn an_update_sends_what_was_asked_and_says_what_was_not_taken() {
     );
 }
 
+/// What a server does not know, or a token may not set, GitHub leaves out without a word.
+#[tokio::test]
+async fn what_github_drops_is_said() {
+    for (ask, stored, told) in [
+        (json!({"type": "Bug"}), json!({"type": {"name": "bug"}}), "type"),
+        (json!({"type": "Bug"}), json!({}), "type; not taken over by GitHub: type"),
+        (
+            json!({"type": null}),
+            json!({"type": {"name": "Bug"}}),
+            "type; not taken over by GitHub: type",
+        ),
+        (
+            json!({"state": "closed", "state_reason": "duplicate"}),
+            json!({"state": "closed", "state_reason": "completed"}),
+            "state, state_reason; not taken over by GitHub: state_reason duplicate",
+        ),
+        (
+            json!({"state": "closed", "state_reason": "duplicate"}),
+            json!({"state": "closed", "state_reason": "duplicate"}),
+            "state, state_reason",
+        ),
+        (
+            json!({"milestone": null}),
+            json!({"milestone": {"number": 3, "title": "v1"}}),
+            "milestone; not taken over by GitHub: milestone",
+        ),
+    ] {
+        let mut item = issue(7);
+        item.as_object_mut().unwrap().extend(stored.as_object().unwrap().clone());
+        let peer = Peer::always(200, item).await;
+        let mut ask = ask;
+        ask["number"] = json!(7);
+        assert_eq!(good(&client(&peer).await, "issue_update", ask.clone()).await, told, "{ask}");
+    }
+}
+
 #[tokio::test]
 async fn labels_come_and_go_one_by_one_and_conversations_are_locked() {
     let peer = Peer::start(|seen| match seen.what().as_str() {
@@ -183,7 +220,8 @@ async fn labels_come_and_go_one_by_one_and_conversations_are_locked() {
     let client = client(&peer).await;
     let ask = json!({"number": 7, "add_labels": ["bug/ui: 🐛 &?#"], "remove_labels": ["gone", "a/b?"],
         "locked": true, "lock_reason": "too heated"});
-    good(&client, "issue_update", ask).await;
+    let told = good(&client, "issue_update", ask).await;
+    assert_eq!(told, "add_labels, label gone was not there, remove label a/b?, lock");
     good(&client, "issue_update", json!({"number": 7, "locked": false})).await;
     let writes: Vec<(String, Value)> =
         peer.writes().into_iter().map(|seen| (seen.what(), seen.body)).collect();
@@ -214,6 +252,7 @@ async fn arguments_that_contradict_each_other_send_nothing() {
         ("issue_update", json!({"number": 7, "lock_reason": "spam"}), "`locked`: true"),
         ("issue_comment", json!({"action": "add", "number": 7}), "`body` is missing"),
         ("issue_comment", json!({"action": "add", "body": "x"}), "`number` is missing"),
+        ("issue_comment", json!({"action": "list"}), "`number` is missing"),
         ("issue_comment", json!({"action": "delete"}), "`comment_id` is missing"),
         ("issue_list", json!({"cursor": "0.x#y"}), "cursor does not fit"),
         ("issue_list", json!({"limit": 101}), "limit"),

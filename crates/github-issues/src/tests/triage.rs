@@ -183,6 +183,25 @@ async fn two_calls_at_once_take_each_step_once() {
 }
 
 #[tokio::test]
+async fn applying_is_seen_step_by_step() {
+    let store = Store::with(&[1, 2, 3]);
+    let peer = store.peer().await;
+    let client = willing(&peer).await;
+    let ask = json!({"numbers": [1, 2, 3], "state": "closed"});
+    let plan = good(&client, "issue_triage", ask).await;
+    let apply = json!({
+        "name": "issue_triage",
+        "arguments": {"plan": id(&plan, "to apply: plan")},
+        "_meta": {"progressToken": "t"},
+    });
+    let result = client.request("tools/call", apply).await.expect("answer");
+    assert_ne!(result["isError"], true, "{result}");
+    let seen = client.notification().await.expect("progress").params;
+    assert_eq!((&seen["progress"], &seen["total"]), (&json!(1), &json!(3)));
+    assert_eq!(seen["message"], "#1 state");
+}
+
+#[tokio::test]
 async fn a_milestone_is_cleared_for_many() {
     let store = Store::with(&[1, 2]);
     store.issues.lock().unwrap().get_mut(&2).unwrap()["milestone"] =

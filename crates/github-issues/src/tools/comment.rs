@@ -1,4 +1,4 @@
-//! Comments: adding, rewording, deleting. Reading them is `issue_get`'s.
+//! Comments: listing, adding, rewording, deleting. A server that only reads has `issue_get` for them.
 
 use mcp::{Context, Reply, ToolError, ToolResult};
 use schemars::JsonSchema;
@@ -6,9 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::confirm::confirm;
 use super::rows;
-use crate::backend::{Backend, text};
+use crate::backend::{Api, Backend, Error, Repo, text};
 
-/// Add, edit, delete or pin a comment. The same text within ten minutes is added once.
+/// The newest of an issue that one answer looks at, and how long it may be.
+const MAX_LISTED: usize = 30;
+const MAX_LISTED_BYTES: usize = 16 * 1024;
+const MAX_CHARS: usize = 4_000;
+
+/// Add, edit, list, delete or pin. The same text within ten minutes is added once.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = super::frugal)]
@@ -16,10 +21,10 @@ pub(crate) struct IssueComment {
     action: Action,
     #[serde(default)]
     repo: Option<String>,
-    /// The issue, to add.
+    /// To add or list.
     #[serde(default)]
     number: Option<u64>,
-    /// For all but add.
+    /// For the others.
     #[serde(default)]
     comment_id: Option<u64>,
     /// Markdown.
@@ -38,6 +43,7 @@ pub(crate) struct IssueComment {
 pub(crate) enum Action {
     Add,
     Edit,
+    List,
     Delete,
     Pin,
     Unpin,
@@ -59,6 +65,10 @@ pub(crate) async fn issue_comment(cx: Context<Backend>, input: IssueComment) -> 
         Action::Edit => {
             let comment = api.edit_comment(&repo, id?, body?).await?;
             Ok(Reply::text(format!("comment {} edited", comment.id)))
+        }
+        Action::List => {
+            let number = input.number.ok_or_else(|| needs("number"))?;
+            Ok(Reply::text(list(&api, &repo, number).await?))
         }
         Action::Delete => {
             let id = id?;
@@ -84,4 +94,32 @@ pub(crate) async fn issue_comment(cx: Context<Backend>, input: IssueComment) -> 
             Ok(Reply::text(format!("comment {id} {}", if pinned { "pinned" } else { "unpinned" })))
         }
     }
+}
+
+/// The newest comments in order, as many as fit.
+async fn list(api: &Api<'_>, repo: &Repo, number: u64) -> Result<String, Error> {
+    let total = api.issue(repo, number).await?.comments;
+    let total = usize::try_from(total).unwrap_or(usize::MAX);
+    let me = api.me_if_locked_down().await;
+    let comments = api.comments(repo, number, total.saturating_sub(MAX_LISTED)..total).await?;
+    let mut shown: Vec<String> = Vec::new();
+    let mut bytes = 0;
+    for comment in comments.iter().rev() {
+        let text = rows::comment(api.backend, me.as_deref(), comment, MAX_CHARS);
+        bytes += text.len();
+        if bytes > MAX_LISTED_BYTES && !shown.is_empty() {
+            break;
+        }
+        shown.push(text);
+    }
+    shown.reverse();
+    let count = shown.len();
+    Ok(match total - count.min(total) {
+        _ if shown.is_empty() => "no comments".to_owned(),
+        0 => shown.concat(),
+        older => format!(
+            "[{older} older comments: issue_get, skip_comments {count}]\n{}",
+            shown.concat()
+        ),
+    })
 }

@@ -79,7 +79,7 @@ fn first_query(
 ) -> Result<String, ToolError> {
     let mut terms = input.query.trim().to_owned();
     let words = || input.query.split_whitespace();
-    if !words().any(|word| word.starts_with("is:") || word.starts_with("type:")) {
+    if !words().any(names_kind) {
         terms.push_str(" is:issue");
     }
     // Several of these widen a search, so with ours there must be no other.
@@ -110,6 +110,12 @@ fn first_query(
         pairs.push(("sort", sort));
     }
     Ok(query(&pairs))
+}
+
+/// GitHub refuses a search that says neither; `is:open` and `type:Bug` say neither.
+fn names_kind(word: &str) -> bool {
+    let word = word.trim_matches(['(', ')']).to_lowercase();
+    ["is:issue", "is:pr", "is:pull-request", "type:issue", "type:pr"].contains(&word.as_str())
 }
 
 /// `https://api.github.com/repos/octocat/hello` → `octocat/hello`.

@@ -24,6 +24,10 @@ pub(crate) async fn github_status(cx: Context<Backend>, _: GithubStatus) -> Tool
     let served = policy.served();
     let served = if served.is_empty() { "all the token reaches".to_owned() } else { served };
     lines.push(format!("repositories: {served}"));
+    let writable = policy.writable();
+    if !writable.is_empty() {
+        lines.push(format!("may be changed, by --write-repos: {writable}"));
+    }
     if policy.read_only {
         lines.push(format!("switched off by --read-only: {}", WRITERS.join(", ")));
     }

@@ -24,13 +24,13 @@ pub(crate) struct IssueUpdate {
     state: Option<State>,
     #[serde(default)]
     state_reason: Option<Reason>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::emptied")]
     labels: Option<Vec<String>>,
     #[serde(default)]
     add_labels: Vec<String>,
     #[serde(default)]
     remove_labels: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::emptied")]
     assignees: Option<Vec<String>>,
     /// Title or number.
     #[serde(default, deserialize_with = "super::present")]
@@ -123,8 +123,10 @@ async fn apply(
         done.push("add_labels".to_owned());
     }
     for label in &input.remove_labels {
-        api.remove_label(repo, input.number, label).await?;
-        done.push(format!("remove label {label}"));
+        done.push(match api.remove_label(repo, input.number, label).await? {
+            true => format!("remove label {label}"),
+            false => format!("label {label} was not there"),
+        });
     }
     if let Some(locked) = input.locked {
         let reason = input.lock_reason.map(|reason| json!(reason));
@@ -220,10 +222,22 @@ fn not_taken(fields: &Map<String, Value>, issue: &Issue) -> Vec<String> {
     {
         ignored.push("milestone".to_owned());
     }
-    if let Some(state) = fields.get("state").and_then(Value::as_str)
+    let word = |name: &str| fields.get(name).and_then(Value::as_str);
+    if let Some(state) = word("state")
         && state != issue.state
     {
         ignored.push(format!("state {state}"));
+    } else if let Some(reason) = word("state_reason")
+        && issue.state == "closed"
+        && issue.state_reason.as_deref() != Some(reason)
+    {
+        ignored.push(format!("state_reason {reason}"));
+    }
+    if let Some(kind) = fields.get("type") {
+        let there = issue.kind.as_deref().map(str::to_lowercase);
+        if kind.as_str().map(str::to_lowercase) != there {
+            ignored.push("type".to_owned());
+        }
     }
     ignored
 }
