@@ -32,8 +32,8 @@ pub(crate) fn no_new_privileges() -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn protect(mounts: &[Mount]) -> io::Result<()> {
-    if mounts.is_empty() { Ok(()) } else { Err(io::Error::other(REASON)) }
+pub(crate) fn protect(mounts: &[Mount]) -> io::Result<bool> {
+    if mounts.is_empty() { Ok(false) } else { Err(io::Error::other(REASON)) }
 }
 
 pub(crate) fn unprotect(_: &[Mount]) {}
@@ -54,6 +54,10 @@ pub(crate) fn terminal() -> io::Result<(File, OwnedFd)> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let theirs = open(name.as_c_str(), flags, Mode::empty())?;
     Ok((File::from(ours), theirs))
+}
+
+pub(crate) fn most_tasks(max_processes: u64) -> u64 {
+    max_processes
 }
 
 /// There is none.
