@@ -1,9 +1,11 @@
 //! Clients of one server over HTTP: the jobs of one are not there for another.
 
+use reqwest::Method;
 use serde_json::{Value, json};
+use workspace_tests::web::Ask;
 
-use super::rig::{Rig, sh, sh_job};
-use crate::policies::web::Web;
+use super::rig::{Rig, mark, marked, sh, sh_job, wait_for};
+use crate::policies::web::{Web, status};
 
 /// Who asks: a session, or a request of 2026-07-28 that belongs to none.
 type Who<'a> = Option<&'a str>;
@@ -73,4 +75,31 @@ fn a_job_is_there_for_its_own_client_alone() {
         }
         call(&web, owner, "signal", json!({"job_id": sleeps, "signal": "KILL"}));
     }
+}
+
+/// A job that sleeps, of a session.
+fn sleeping(web: &Web, session: &str) -> String {
+    let mark = mark();
+    ask(web, Some(session), "tools/call", sh_job(&format!("setsid sleep {mark} & sleep {mark}")));
+    wait_for("a job", || marked(&mark).len() == 2);
+    mark
+}
+
+#[test]
+fn the_jobs_of_a_session_end_with_it() {
+    let rig = Rig::new();
+    let idle_secs = 2;
+    let flags = ["--http", "127.0.0.1:0", "--session-idle-secs", &idle_secs.to_string()];
+    let web = Web::spawn(&rig.command(&flags));
+    let (ended, used, left) = (web.open(), web.open(), web.open());
+    let [of_ended, of_used, of_left] = [&ended, &used, &left].map(|it| sleeping(&web, it));
+    let delete = Ask::new(Method::DELETE, web.server.url()).with("mcp-session-id", &ended);
+    assert!((200..300).contains(&status(&delete)));
+    wait_for("no job of the session that was ended", || marked(&of_ended).is_empty());
+    wait_for("no job of the session nobody uses", || {
+        assert_eq!(web.ping(&used), 200);
+        assert_eq!(marked(&of_used).len(), 2, "a job in use has ended");
+        marked(&of_left).is_empty()
+    });
+    assert_eq!(web.ping(&left), 404);
 }

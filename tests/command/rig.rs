@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -80,4 +81,22 @@ pub(super) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(begun.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
         sleep(Duration::from_millis(10));
     }
+}
+
+/// A number of seconds nobody else sleeps, as the mark of a process.
+pub(super) fn mark() -> String {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    let number = LAST.fetch_add(1, Ordering::Relaxed);
+    format!("{}.{number:05}", 200_000 + std::process::id())
+}
+
+/// Living processes with `mark` as one of their arguments.
+pub(super) fn marked(mark: &str) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").unwrap();
+    let pids = entries.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    pids.filter(|pid: &i32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|argument| argument == mark.as_bytes())
+    })
+    .collect()
 }

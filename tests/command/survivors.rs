@@ -5,7 +5,10 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::rig::{Rig, long_or, sh, sh_job, wait_for};
+use super::rig::{Rig, long_or, mark, marked, sh, sh_job, wait_for};
+
+/// Processes that are kept ready for the next calls.
+const SPARE: usize = 2;
 
 /// Ways to get away, each with as many processes as sleep afterwards.
 const ESCAPES: [(&str, usize); 6] = [
@@ -34,8 +37,7 @@ fn nothing_outlives_the_server() {
     for ending in endings.iter().cycle().take(rounds * endings.len()) {
         for (script, processes) in ESCAPES {
             number += 1;
-            // A number of seconds nobody else sleeps.
-            let mark = format!("{}.{number:05}", 200_000 + std::process::id());
+            let mark = mark();
             let mut server = rig.start(&[]);
             let script = script.replace("MARK", &mark);
             // If its answer is not waited for, the server ends while it begins.
@@ -64,10 +66,7 @@ fn nothing_outlives_a_call() {
     for number in 0..long_or(2, 100) * ESCAPES.len() {
         let (script, processes) = ESCAPES[number % ESCAPES.len()];
         for cancelled in [false, true] {
-            let mark = format!(
-                "{}.{number:05}",
-                300_000 + std::process::id() + u32::from(cancelled) * 100_000_000
-            );
+            let mark = mark();
             let mut call = sh(&script.replace("MARK", &mark));
             if cancelled {
                 let id = server.request("tools/call", &call);
@@ -84,7 +83,7 @@ fn nothing_outlives_a_call() {
         }
     }
     let pid = server.id();
-    wait_for("no more children, not even one that has ended", || children(pid) == 1);
+    wait_for("no more children, not even one that has ended", || children(pid) == SPARE);
 }
 
 #[test]
@@ -95,8 +94,7 @@ fn many_calls_leave_nothing_open() {
     server.call(&call);
     let pid = server.id();
     let open = || fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
-    // One process is kept ready for the next call.
-    wait_for("an idle server", || children(pid) == 1);
+    wait_for("an idle server", || children(pid) == SPARE);
     let before = open();
     let calls = vec![call; 100];
     for _ in 0..long_or(2, 100) {
@@ -104,19 +102,8 @@ fn many_calls_leave_nothing_open() {
             assert_eq!(server.answer(id)["result"]["structuredContent"]["exit_code"], 0);
         }
     }
-    wait_for("no more children, not even one that has ended", || children(pid) == 1);
+    wait_for("no more children, not even one that has ended", || children(pid) == SPARE);
     wait_for("no more descriptors than before", || open() <= before);
-}
-
-/// Living processes with `mark` as one of their arguments.
-fn marked(mark: &str) -> Vec<i32> {
-    let entries = fs::read_dir("/proc").unwrap();
-    let pids = entries.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
-    pids.filter(|pid: &i32| {
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.split(|byte| *byte == 0).any(|argument| argument == mark.as_bytes())
-    })
-    .collect()
 }
 
 fn children(pid: u32) -> usize {

@@ -100,7 +100,12 @@ fn what_holds_is_said_whoever_runs_it() {
         let is_made = rig.root().join(".git/hooks/pre-commit").exists();
         assert_eq!(hook["result"]["structuredContent"]["exit_code"] == 0, is_made, "{hook}");
         assert_eq!(told == "enforced", !is_made, "{who:?}: {told}");
+        // Where there is a space of users of its own, its processes can be counted.
+        if who == As::Nobody && told == "enforced" {
+            assert_eq!(writing["processes"], "enforced", "{writing}");
+        }
         if who == As::NobodyWithoutNameSpaces {
+            assert_eq!(writing["processes"], "watched", "{writing}");
             assert!(told.starts_with("not_enforced"), "{told}");
         }
         assert_eq!(server.close().code, Some(0));

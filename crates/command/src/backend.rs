@@ -169,6 +169,7 @@ impl Backend {
         let ahead = Ahead {
             max_processes: settings.max_processes,
             confinement: (settings.sandbox != SandboxMode::Off).then_some(least),
+            scratch: PathBuf::new(),
         };
         let proved = OnceCell::new();
         if settings.sandbox == SandboxMode::Required {
@@ -228,10 +229,10 @@ impl Backend {
         })?;
         let proved = self.proved().await;
         let turn = self.turn().await?;
-        let scratch = tempfile::tempdir()?;
+        let helper = self.helpers.take()?;
         let timeout = request.timeout.unwrap_or(self.default_timeout).min(self.max_timeout);
         let (mounts, held) = self.protect(&decisions)?;
-        let task = self.task(&decisions, &env, &cwd, scratch.path(), timeout, request.tty);
+        let task = self.task(&decisions, &env, &cwd, helper.scratch(), timeout, request.tty);
         let task = Task { mounts, placeholders: held.paths().to_vec(), ..task };
         let start = Start {
             id: self.jobs.new_id(&request.owner)?,
@@ -240,15 +241,18 @@ impl Backend {
             decisions,
             cwd,
             proved,
+            helper,
             task,
             input: request.input,
             merge_stderr: request.merge_stderr,
             timeout,
             max_output_bytes: self.max_output_bytes,
-            kept: Kept { _scratch: scratch, _held: held, _turn: turn },
+            kept: Kept { _held: held, _turn: turn },
         };
-        let job = Job::start(&self.helpers, start).await?;
+        let job = Job::start(start).await?;
         self.jobs.add(&job);
+        let its_end = Arc::clone(&job);
+        self.helpers.refill_after(async move { its_end.ended().await });
         if let Some(record) = &self.record {
             record.follow(&job, self.guarantees(proved, Some(&job)));
         }

@@ -58,6 +58,7 @@ impl Guarantees {
             };
             text.to_owned()
         };
+        let counted = if writes { proved.processes_of_writers } else { proved.processes };
         let watched = if proved.tree_kill { WATCHED } else { NOT };
         Self {
             fs_write: match state(files, proved.fs_write, writes).as_str() {
@@ -76,7 +77,7 @@ impl Guarantees {
             signals: state(files, proved.signals, false),
             tree_kill: if proved.tree_kill { ENFORCED } else { NOT }.to_owned(),
             memory: watched.to_owned(),
-            processes: if group && proved.processes { ENFORCED } else { watched }.to_owned(),
+            processes: if group && counted { ENFORCED } else { watched }.to_owned(),
         }
     }
 }

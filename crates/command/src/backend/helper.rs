@@ -2,6 +2,7 @@
 //! the call starts, and ends all of it when told to, when the time is up, or when the server is
 //! gone, however the server ended.
 
+use std::fs;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -11,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use rustix::process::{Pid, Resource, Rlimit, Signal, setpriority_process, setrlimit, setsid};
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
@@ -25,6 +27,8 @@ use super::wire::{self, Descriptors, Done, Event, Exit, Limit, Limits, Order, Ta
 const WATCH: Duration = Duration::from_millis(50);
 /// Of all of the user's processes together. The superuser has no such limit.
 const MAX_PROCESSES_OF_USER: u64 = 4096;
+/// Of what the kernel says about memory, in bytes.
+const RSS_UNIT: u64 = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
 /// How long a killed process may take to be gone.
 const KILL_AGAIN: Duration = Duration::from_millis(20);
 
@@ -38,7 +42,7 @@ pub(super) fn main() -> ExitCode {
 
 fn serve() -> io::Result<()> {
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
+    rustix::stdio::dup2_stdin(fs::File::open("/dev/null")?)?;
     // Whoever started the server may have left descriptors open that no program should see.
     close_fds::set_fds_cloexec(3, &[]);
     survive_signals()?;
@@ -57,6 +61,7 @@ fn serve() -> io::Result<()> {
             if let Some(ready) = ready {
                 ready.dismiss();
             }
+            let _removed_already = fs::remove_dir(&ahead.scratch);
             return Err(server_gone);
         }
     };
@@ -83,6 +88,7 @@ fn serve() -> io::Result<()> {
     if call.alone {
         kernel::unprotect(&task.mounts);
         task.placeholders.iter().for_each(|path| protect::remove(path));
+        let _removed_already = fs::remove_dir_all(&ahead.scratch);
     }
     call.finish()
 }
@@ -239,13 +245,13 @@ impl Call {
     fn finish(self) -> io::Result<()> {
         let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
         let millis = |time: nix::sys::time::TimeVal| {
-            u64::try_from(time.tv_sec() * 1000 + time.tv_usec() / 1000).unwrap_or_default()
+            u64::try_from(time.num_milliseconds()).unwrap_or_default()
         };
         let done = Done {
             exits: self.programs.exits(),
             killed: self.killed,
             cpu_ms: millis(usage.user_time()) + millis(usage.system_time()),
-            max_rss_bytes: u64::try_from(usage.max_rss()).unwrap_or_default() * 1024,
+            max_rss_bytes: u64::try_from(usage.max_rss()).unwrap_or_default() * RSS_UNIT,
         };
         if self.alone {
             return Ok(());

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::Error;
 use super::ends::{self, Ends};
 use super::jobs::Owner;
-use super::launch::{Helper, Helpers};
+use super::launch::{Helper, Idle};
 use super::plan::Decision;
 use super::probe::Proved;
 use super::protect::Held;
@@ -130,6 +130,7 @@ pub(super) struct Start {
     pub(super) decisions: Vec<Decision>,
     pub(super) cwd: PathBuf,
     pub(super) proved: Proved,
+    pub(super) helper: Idle,
     pub(super) task: Task,
     pub(super) input: Input,
     pub(super) merge_stderr: bool,
@@ -140,20 +141,19 @@ pub(super) struct Start {
 
 /// Given back just before the end is told, so that whoever is told finds nothing of it.
 pub(super) struct Kept {
-    pub(super) _scratch: tempfile::TempDir,
     pub(super) _held: Held,
     pub(super) _turn: OwnedSemaphorePermit,
 }
 
 impl Job {
-    pub(super) async fn start(helpers: &Arc<Helpers>, start: Start) -> io::Result<Arc<Self>> {
+    pub(super) async fn start(start: Start) -> io::Result<Arc<Self>> {
         let started = Instant::now();
         let ends = if start.task.tty {
             Ends::terminal()?
         } else {
             Ends::pipes(&start.input, start.merge_stderr)?
         };
-        let helper = helpers.start(&start.task, ends.theirs).await?;
+        let helper = start.helper.begin(&start.task, ends.theirs).await?;
         let stream = || Arc::new(Stream::new(start.max_output_bytes));
         let stdout = stream();
         let stderr = ends.stderr.is_some().then(stream);
@@ -306,7 +306,7 @@ impl Driver {
             },
             None => Ended { how: self.how.take().unwrap_or(How::Lost), duration, ..lost },
         };
-        drop(self.kept);
+        drop((self.kept, self.helper));
         self.end.send_replace(Some(ended));
     }
 

@@ -15,6 +15,6 @@ use linux as this;
 use portable as this;
 
 pub(super) use this::{
-    FINDS_ALL, Group, Prepared, adopt_orphans, confine, hide_from_others, no_new_privileges,
-    prepare, protect, terminal, tree, unprotect,
+    FINDS_ALL, Group, Prepared, adopt_orphans, confine, hide_from_others, most_tasks,
+    no_new_privileges, prepare, protect, terminal, tree, unprotect,
 };

@@ -5,10 +5,13 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -19,6 +22,9 @@ use super::wire::{self, Ahead, Descriptors, Event, Order, Task};
 
 /// Started ahead. One is not ready yet when calls follow each other at once.
 const SPARE: usize = 2;
+
+/// How long a call has the machine for itself.
+const SOON: Duration = Duration::from_millis(20);
 
 /// Where helpers come from.
 #[derive(Debug)]
@@ -31,9 +37,10 @@ pub(super) struct Helpers {
 
 /// A helper process that has nothing to do yet.
 #[derive(Debug)]
-struct Idle {
+pub(super) struct Idle {
     socket: StdUnixStream,
     process: Child,
+    scratch: TempDir,
 }
 
 /// A helper process. Dropping it is enough: the helper then ends everything and itself.
@@ -42,6 +49,7 @@ pub(super) struct Helper {
     events: Lines<BufReader<OwnedReadHalf>>,
     /// Kept so that the runtime reaps it.
     _process: Child,
+    _scratch: TempDir,
 }
 
 impl Helpers {
@@ -50,36 +58,28 @@ impl Helpers {
         Arc::new(Self { ahead, spare: Mutex::default(), is_refilling: AtomicBool::new(false) })
     }
 
-    /// Gives a task to a helper. The descriptors are closed on this side.
-    pub(super) async fn start(
-        self: &Arc<Self>,
-        task: &Task,
-        descriptors: Descriptors,
-    ) -> io::Result<Helper> {
-        let Idle { socket, process } = match self.take() {
-            Some(spare) => spare,
-            None => Idle::start(&self.ahead)?,
+    /// One started ahead, or if there is none, one started now.
+    pub(super) fn take(self: &Arc<Self>) -> io::Result<Idle> {
+        let ahead = loop {
+            let Some(mut spare) = self.spare().pop_front() else { break None };
+            if matches!(spare.process.try_wait(), Ok(None)) {
+                break Some(spare);
+            }
         };
-        socket.set_nonblocking(true)?;
-        let line = wire::line(task)?;
-        let [input, output, errors] = &descriptors;
-        let sent =
-            wire::send_task(&socket, [input.as_fd(), output.as_fd(), errors.as_fd()], &line)?;
-        drop(descriptors);
-        let (events, mut orders) = UnixStream::from_std(socket)?.into_split();
-        self.refill();
-        orders.write_all(line.get(sent..).unwrap_or_default()).await?;
-        Ok(Helper { orders, events: BufReader::new(events).lines(), _process: process })
+        ahead.map_or_else(|| Idle::start(&self.ahead), Ok)
     }
 
-    /// `None` if there is none, or it has ended.
-    fn take(&self) -> Option<Idle> {
-        let mut spare = self.spare().pop_front()?;
-        matches!(spare.process.try_wait(), Ok(None)).then_some(spare)
+    /// Once a call has ended, or runs for longer: two processes that begin hold each other up.
+    pub(super) fn refill_after(self: &Arc<Self>, end: impl Future + Send + 'static) {
+        let helpers = Arc::clone(self);
+        tokio::spawn(async move {
+            let _still_runs = tokio::time::timeout(SOON, end).await;
+            helpers.refill();
+        });
     }
 
     /// On a thread of its own: starting a process blocks the one that does it.
-    fn refill(self: &Arc<Self>) {
+    pub(super) fn refill(self: &Arc<Self>) {
         if self.spare().len() >= SPARE || self.is_refilling.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -102,14 +102,36 @@ impl Helpers {
 
 impl Idle {
     fn start(ahead: &Ahead) -> io::Result<Self> {
+        let scratch = tempfile::tempdir()?;
         let (socket, theirs) = StdUnixStream::pair()?;
-        wire::send_ahead(&socket, ahead)?;
+        let ahead = Ahead { scratch: scratch.path().to_owned(), ..ahead.clone() };
+        wire::send_ahead(&socket, &ahead)?;
         let mut command = Command::from(Part::Helper.start().command());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
         let process = command.spawn()?;
         // It holds the other side's descriptor, which would keep the line open for ever.
         drop(command);
-        Ok(Self { socket, process })
+        Ok(Self { socket, process, scratch })
+    }
+
+    /// A fresh directory for the programs of its task.
+    pub(super) fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// Gives it its task. The descriptors are closed on this side.
+    pub(super) async fn begin(self, task: &Task, descriptors: Descriptors) -> io::Result<Helper> {
+        let Self { socket, process, scratch } = self;
+        socket.set_nonblocking(true)?;
+        let line = wire::line(task)?;
+        let [input, output, errors] = &descriptors;
+        let sent =
+            wire::send_task(&socket, [input.as_fd(), output.as_fd(), errors.as_fd()], &line)?;
+        drop(descriptors);
+        let (events, mut orders) = UnixStream::from_std(socket)?.into_split();
+        orders.write_all(line.get(sent..).unwrap_or_default()).await?;
+        let events = BufReader::new(events).lines();
+        Ok(Helper { orders, events, _process: process, _scratch: scratch })
     }
 }
 

@@ -47,12 +47,14 @@ pub(crate) struct Proved {
     pub(crate) protected: bool,
     /// A program cannot have more processes than allowed for an instant.
     pub(crate) processes: bool,
+    /// The same where something is protected, for which the kernel may do it in another way.
+    pub(crate) processes_of_writers: bool,
     /// A program that leaves its session and its parent is ended with the call.
     pub(crate) tree_kill: bool,
 }
 
 impl Proved {
-    /// What both have proved, but for `protected`, which only the second tries.
+    /// What both have proved. The second one tries it where something is protected.
     fn and(self, other: Self) -> Self {
         Self {
             fs_write: self.fs_write && other.fs_write,
@@ -61,7 +63,8 @@ impl Proved {
             net: self.net && other.net,
             unix_sockets: self.unix_sockets && other.unix_sockets,
             signals: self.signals && other.signals,
-            processes: self.processes && other.processes,
+            processes: self.processes,
+            processes_of_writers: other.processes,
             ..other
         }
     }
@@ -183,7 +186,7 @@ async fn collect(helpers: &Arc<Helpers>, task: Task) -> io::Result<Collected> {
     let null = || File::options().read(true).write(true).open("/dev/null");
     let (mut reader, writer) = io::pipe()?;
     let descriptors = [null()?.into(), writer.into(), null()?.into()];
-    let mut helper = helpers.start(&task, descriptors).await?;
+    let mut helper = helpers.take()?.begin(&task, descriptors).await?;
     let (mut done, mut too_many) = (None, false);
     while let Some(event) = helper.event().await {
         match event {
@@ -228,6 +231,7 @@ pub(super) fn try_everything() -> ExitCode {
             .is_err_and(|error| error.kind() == ErrorKind::ReadOnlyFilesystem)
             && File::create(folder.join(GUARDED).join("free")).is_ok(),
         processes: false,
+        processes_of_writers: false,
         tree_kill: false,
     };
     let told = serde_json::to_string(&proved)

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use rustix::process::{Pid, Signal, ioctl_tiocsctty, kill_process_group};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, ioctl_tiocsctty, kill_process_group, setrlimit,
+};
 use rustix::termios::tcsetpgrp;
 
 use super::kernel::{self, Group};
@@ -67,7 +69,9 @@ pub(super) fn start(
     if task.tty {
         ioctl_tiocsctty(&output).map_err(|errno| whole(errno.into()))?;
     }
-    let unprotected = kernel::protect(&task.mounts).err().map(|error| error.to_string());
+    let view = kernel::protect(&task.mounts);
+    let counted = matches!(view, Ok(true)) && limit_processes(task.limits.max_processes);
+    let unprotected = view.err().map(|error| error.to_string());
     let last = task.stages.len().saturating_sub(1);
     let mut programs = Programs { confined: Vec::new(), running: Vec::new() };
     let mut next_input = input;
@@ -85,6 +89,7 @@ pub(super) fn start(
             confinement: stage.confinement.clone(),
             index,
             group: group.cloned(),
+            counted,
             unprotected: unprotected.clone(),
             must: task.must_confine,
         };
@@ -105,6 +110,12 @@ pub(super) fn start(
         programs.signal(Signal::CONT);
     }
     Ok(programs)
+}
+
+/// Of those of this user in this space of users, which are the call's alone. `false`: it cannot be.
+fn limit_processes(max_processes: u64) -> bool {
+    let most = Some(kernel::most_tasks(max_processes));
+    setrlimit(Resource::Nproc, Rlimit { current: most, maximum: most }).is_ok()
 }
 
 /// For the first program, unless it sees the files in another way than the thread does.

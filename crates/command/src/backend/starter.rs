@@ -19,6 +19,8 @@ pub(super) struct Starter {
     /// Which of the task's.
     pub(super) index: usize,
     pub(super) group: Option<Arc<Group>>,
+    /// Its processes are limited without a group.
+    pub(super) counted: bool,
     /// Why the task's mounts are not there.
     pub(super) unprotected: Option<String>,
     /// Not unless it is confined.
@@ -35,7 +37,7 @@ impl Starter {
     }
 
     fn confine_and_start(self, prepared: Option<Prepared>, in_group: Option<bool>) -> Started {
-        let Self { mut command, confinement, index, group, unprotected, must } = self;
+        let Self { mut command, confinement, index, group, counted, unprotected, must } = self;
         let in_group = in_group.unwrap_or_else(|| is_in(group.as_deref()));
         let confined = match &confinement {
             Some(to) => kernel::confine(to, &command, prepared),
@@ -43,7 +45,7 @@ impl Starter {
         };
         let confined = Confined {
             mounts: unprotected.is_none(),
-            processes: in_group,
+            processes: in_group || counted,
             problem: confined.problem.or(unprotected),
             ..confined
         };

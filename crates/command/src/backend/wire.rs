@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -22,6 +23,8 @@ pub(crate) struct Ahead {
     pub(crate) max_processes: u64,
     /// What the confinement of most programs begins with. `None`: they are not confined.
     pub(crate) confinement: Option<Confinement>,
+    /// The directory for its programs, to be removed if the server cannot.
+    pub(crate) scratch: PathBuf,
 }
 
 /// Everything the helper must know to run one call.
@@ -203,7 +206,7 @@ pub(crate) fn send_task(
     let mut control = SendAncillaryBuffer::new(&mut space);
     control.push(SendAncillaryMessage::ScmRights(&fds));
     let bytes = [IoSlice::new(b"\n"), IoSlice::new(line)];
-    Ok(sendmsg(socket, &bytes, &mut control, SendFlags::NOSIGNAL)?.saturating_sub(1))
+    Ok(sendmsg(socket, &bytes, &mut control, SendFlags::empty())?.saturating_sub(1))
 }
 
 /// The other side of [`send_task`].
@@ -211,11 +214,14 @@ pub(crate) fn receive_descriptors(socket: impl AsFd) -> io::Result<Descriptors> 
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
-    recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::empty())?;
     let mut fds = Vec::new();
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(received) = message {
-            fds.extend(received);
+            for fd in received {
+                fcntl_setfd(&fd, FdFlags::CLOEXEC)?;
+                fds.push(fd);
+            }
         }
     }
     fds.try_into().map_err(|_| io::Error::other("the server did not send three descriptors"))

@@ -14,7 +14,7 @@ use rustix::process::{DumpableBehavior, getpid, set_child_subreaper, set_dumpabl
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 
 pub(crate) use confine::{Prepared, confine, no_new_privileges, prepare};
-pub(crate) use group::Group;
+pub(crate) use group::{Group, most_tasks};
 pub(crate) use mounts::{put_on as protect, take_off as unprotect};
 
 /// No process of a call gets away from its helper.

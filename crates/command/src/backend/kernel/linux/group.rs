@@ -11,6 +11,12 @@ use std::time::Duration;
 /// Threads count as well, and many programs have more of them than processes. This bounds what
 /// multiplies; [`crate::backend::helper`] counts the processes.
 const TASKS_FOR_EACH_PROCESS: u64 = 4;
+
+/// Processes and threads together.
+pub(crate) fn most_tasks(max_processes: u64) -> u64 {
+    max_processes.saturating_mul(TASKS_FOR_EACH_PROCESS)
+}
+
 const MAX_TRIES: u32 = 100;
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
@@ -33,8 +39,7 @@ impl Group {
     }
 
     pub(crate) fn limit(&self, max_processes: u64) -> io::Result<()> {
-        let most = max_processes.saturating_mul(TASKS_FOR_EACH_PROCESS);
-        fs::write(self.dir.join("pids.max"), most.to_string())
+        fs::write(self.dir.join("pids.max"), most_tasks(max_processes).to_string())
     }
 
     /// Puts the calling thread into it, and with it what the thread starts.

@@ -22,13 +22,16 @@ const NONE: Option<&str> = None;
 
 /// Must be called when this process has one thread left, unless it is the superuser's. Outer mounts
 /// come first.
-pub(crate) fn put_on(mounts: &[Mount]) -> io::Result<()> {
+///
+/// `true`: in a space of users of their own, where their processes are counted by themselves.
+pub(crate) fn put_on(mounts: &[Mount]) -> io::Result<bool> {
     if mounts.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
-    own_view()?;
+    let has_own_users = own_view()?;
     mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)?;
-    mounts.iter().try_for_each(put_on_one)
+    mounts.iter().try_for_each(put_on_one)?;
+    Ok(has_own_users)
 }
 
 /// Takes them off, so that what is beneath can be removed.
@@ -40,10 +43,10 @@ pub(crate) fn take_off(mounts: &[Mount]) {
 
 /// The superuser makes one at once, everybody else as the superuser of a space of users with
 /// nobody else in it, if the system lets them.
-fn own_view() -> io::Result<()> {
+fn own_view() -> io::Result<bool> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     if unshare(CloneFlags::CLONE_NEWNS).is_ok() {
-        return Ok(());
+        return Ok(false);
     }
     let mut tries = 0;
     while let Err(error) = unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS) {
@@ -56,7 +59,8 @@ fn own_view() -> io::Result<()> {
     }
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    Ok(true)
 }
 
 fn put_on_one(Mount { path, read_only }: &Mount) -> io::Result<()> {
