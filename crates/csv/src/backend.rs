@@ -20,6 +20,7 @@ mod source;
 mod dialect;
 mod format;
 mod records;
+mod plain;
 mod reader;
 mod chain;
 mod parts;

@@ -147,7 +147,7 @@ pub(super) fn describe(
             sample.push(shown_row(table, request.first_column));
         }
         match table.chain.is_one() {
-            true => duplicates.look_at(table.records.unquoted(), table),
+            true => duplicates.look_at(&table.records, table),
             false => duplicates.look_at(table.cells(), table),
         };
     })?;

@@ -1,24 +1,28 @@
-//! Cuts the input into records with `csv_core`, the parser inside the `csv` crate.
+//! Cuts the input into records: those with quotes with `csv_core`, the parser inside the `csv` crate,
+//! the others by their line ends and delimiters alone.
 //!
-//! It is driven directly because `csv::Reader` hides what honest answers need: the raw bytes of a
+//! The parser is driven directly because `csv::Reader` hides what honest answers need: the raw bytes of a
 //! record (to count physical lines and find stray quotes), a bound on its length before memory is
 //! spent on it, and whether the file ended inside a quote.
 
 use std::cell::Cell;
+use std::hash::{Hash, Hasher};
 
 use csv_core::ReadRecordResult;
-use memchr::{memchr, memchr_iter};
+use memchr::memchr_iter;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Error;
 use super::format::Format;
 use super::oddities::is_zero;
+use super::plain;
 use super::reading::Reading;
 use super::source::Source;
 
 pub(super) const MAX_RECORD_BYTES: usize = 16 << 20;
 pub(super) const MAX_FIELDS: usize = 1 << 16;
+const FIRST_FIELDS: usize = 64;
 /// Also how often a scan looks at its observer.
 const WINDOW_BYTES: usize = 128 << 10;
 
@@ -34,8 +38,13 @@ pub(super) struct Records {
     record_len: usize,
     /// Where the parser goes on.
     next: usize,
-    /// Fields without their quotes, one after the other, and where each ends.
+    /// The record has no quotes: its fields are as they are in the window.
+    is_plain: bool,
+    /// The parser has read a record, so it takes nothing for a byte order mark any more.
+    is_primed: bool,
+    /// Fields without their quotes, one after the other.
     unquoted: Vec<u8>,
+    /// Where each field ends, in the record or among the unquoted.
     ends: Vec<usize>,
     field_count: usize,
     /// Bytes before the window, from the start of the file.
@@ -74,8 +83,10 @@ impl Records {
             record_start: 0,
             record_len: 0,
             next: 0,
+            is_plain: false,
+            is_primed: false,
             unquoted: vec![0; 4096],
-            ends: vec![0; 64],
+            ends: vec![0; FIRST_FIELDS],
             field_count: 0,
             window_offset: 0,
             line_mark: Cell::new((0, 1)),
@@ -104,6 +115,7 @@ impl Records {
         self.next = prelude_len;
         self.format = Format { delimiter, newline, escapes: reading.backslash_escapes };
         self.parser = self.format.parser();
+        self.is_primed = false;
     }
 
     pub(super) fn format(&self) -> Format {
@@ -122,6 +134,7 @@ impl Records {
         self.parser = format.parser();
         // It would take the bytes of a byte order mark for one where it has read nothing yet.
         let _primed = self.parser.read_record(b"x\n", &mut [0; 8], &mut [0; 8]);
+        self.is_primed = true;
         self.window_offset = offset;
         (self.filled, self.record_start, self.record_len, self.next) = (0, 0, 0, 0);
         self.line_mark.set((0, line));
@@ -171,6 +184,34 @@ impl Records {
         if !self.skip_blank_lines()? || self.offset() >= self.stop_at {
             return Ok(false);
         }
+        self.is_plain = self.is_primed && self.format.newline == b'\n' && self.cut_plain();
+        if self.is_plain {
+            return Ok(true);
+        }
+        self.ends.resize(self.ends.len().clamp(FIRST_FIELDS, MAX_FIELDS), 0);
+        self.parse()
+    }
+
+    /// Cuts the next record if it has no quotes and is whole in the window.
+    #[inline]
+    fn cut_plain(&mut self) -> bool {
+        let rest = self.window.get(self.next..self.filled).unwrap_or_default();
+        let Some((len, end_len)) = plain::find(rest) else { return false };
+        let record = rest.get(..len).unwrap_or_default();
+        if !plain::split(record, self.format.delimiter, &mut self.ends, MAX_FIELDS) {
+            return false;
+        }
+        self.field_count = self.ends.len();
+        self.record_len = len;
+        self.next += len + end_len;
+        match end_len {
+            1 => self.line_ends.lf += 1,
+            _ => self.line_ends.crlf += 1,
+        }
+        true
+    }
+
+    fn parse(&mut self) -> Result<bool, Error> {
         self.field_count = 0;
         let mut unquoted_len = 0;
         let mut is_input_over = false;
@@ -190,7 +231,10 @@ impl Records {
             unquoted_len += written_len;
             self.field_count += field_count;
             match result {
-                ReadRecordResult::Record => return self.end_record().map(|()| true),
+                ReadRecordResult::Record => {
+                    self.is_primed = true;
+                    return self.end_record().map(|()| true);
+                }
                 ReadRecordResult::OutputFull => self.unquoted.resize(self.unquoted.len() * 2, 0),
                 ReadRecordResult::OutputEndsFull => self.grow_ends()?,
                 ReadRecordResult::InputEmpty if !is_input_over => is_input_over = !self.refill()?,
@@ -211,15 +255,13 @@ impl Records {
     pub(super) fn field(&self, index: usize) -> Option<&[u8]> {
         let ends = self.ends.get(..self.field_count)?;
         let end = *ends.get(index)?;
-        let start = if index == 0 { 0 } else { *ends.get(index - 1)? };
-        self.unquoted.get(start..end)
-    }
-
-    /// The text of all fields, one after the other, and where each ends.
-    pub(super) fn unquoted(&self) -> (&[u8], &[usize]) {
-        let ends = self.ends.get(..self.field_count).unwrap_or_default();
-        let len = ends.last().copied().unwrap_or(0);
-        (self.unquoted.get(..len).unwrap_or_default(), ends)
+        let last_end = index.checked_sub(1).and_then(|last| ends.get(last)).copied();
+        if self.is_plain {
+            // Behind the delimiter.
+            let start = last_end.map_or(0, |last_end| last_end + 1);
+            return self.raw().get(start..end);
+        }
+        self.unquoted.get(last_end.unwrap_or(0)..end)
     }
 
     pub(super) fn fields(&self) -> impl Iterator<Item = &[u8]> {
@@ -248,9 +290,14 @@ impl Records {
 
     /// A quote inside an unquoted field, or something other than a delimiter after a closing one.
     pub(super) fn has_stray_quote(&self) -> bool {
+        !self.is_plain && !self.format.is_well_quoted(self.raw())
+    }
+
+    /// The record as it stands in the file, without its line end.
+    #[inline]
+    fn raw(&self) -> &[u8] {
         let raw_end = self.record_start + self.record_len;
-        let raw = self.window.get(self.record_start..raw_end).unwrap_or_default();
-        memchr(b'"', raw).is_some() && !self.format.is_well_quoted(raw)
+        self.window.get(self.record_start..raw_end).unwrap_or_default()
     }
 
     pub(super) fn source(&self) -> &Source {
@@ -355,6 +402,13 @@ impl Records {
 
     fn count_lines(&self, bytes: &[u8]) -> u64 {
         memchr_iter(self.format.newline, bytes).count() as u64
+    }
+}
+
+/// Equal for records of the same fields, however they are quoted.
+impl Hash for Records {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.fields().for_each(|field| field.hash(state));
     }
 }
 
