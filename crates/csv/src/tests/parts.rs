@@ -84,6 +84,9 @@ fn cut_at_every_byte() {
         "a,b,c\rx,1,2\ry,3,4\r",
         "a,b,c\nx,1,2\ry,3,4\rz,5,6\nx,7,8\n",
         "a,b,c\n\n\n\n",
+        // A number among dates, and among words that are like booleans.
+        "a,b,c\n1,2024-01-02,yes\n2,5,1\n3,,\n",
+        "a,b,c\n1,2024-01-02,yes\n2,NA,NA\n",
         "a,b,c\n,,\n0,1,yes\n1,0,no\nNA,1,\n",
     ] {
         check_cuts(text.as_bytes(), 1..=text.len() as u64);
