@@ -246,8 +246,6 @@ impl Backend {
         };
         let job = Job::start(start).await?;
         self.jobs.add(&job);
-        let its_end = Arc::clone(&job);
-        self.helpers.refill_after(async move { its_end.ended().await });
         if let Some(record) = &self.record {
             record.follow(&job, self.guarantees(proved, Some(&job)));
         }
