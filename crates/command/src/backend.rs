@@ -147,13 +147,8 @@ impl Backend {
     pub(crate) fn open(settings: &Settings) -> Result<Self, Error> {
         let roots = Roots::open(&settings.roots)?;
         let policy = Policy::load(settings.policy.as_deref())?;
-        let record = match &settings.command_log {
-            Some(path) => {
-                let failed = |cause| Error::CommandLog { path: path.clone(), cause };
-                Some(Arc::new(Record::open(path, &policy.digest).map_err(failed)?))
-            }
-            None => None,
-        };
+        let log = settings.command_log.as_ref();
+        let record = log.map(|path| Record::open(path, &policy.digest)).transpose()?;
         for path in settings.policy.iter().chain(&settings.command_log) {
             if roots.holds(&path.canonicalize().unwrap_or_else(|_| path.clone())) {
                 return Err(Error::OwnFileInRoot { path: path.clone() });
@@ -251,8 +246,6 @@ impl Backend {
         };
         let job = Job::start(start).await?;
         self.jobs.add(&job);
-        let its_end = Arc::clone(&job);
-        self.helpers.refill_after(async move { its_end.ended().await });
         if let Some(record) = &self.record {
             record.follow(&job, self.guarantees(proved, Some(&job)));
         }

@@ -9,7 +9,6 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
@@ -22,9 +21,6 @@ use super::wire::{self, Ahead, Descriptors, Event, Order, Task};
 
 /// Started ahead. One is not ready yet when calls follow each other at once.
 const SPARE: usize = 2;
-
-/// How long a call has the machine for itself.
-const SOON: Duration = Duration::from_millis(20);
 
 /// Where helpers come from.
 #[derive(Debug)]
@@ -66,20 +62,13 @@ impl Helpers {
                 break Some(spare);
             }
         };
-        ahead.map_or_else(|| Idle::start(&self.ahead), Ok)
-    }
-
-    /// Once a call has ended, or runs for longer: two processes that begin hold each other up.
-    pub(super) fn refill_after(self: &Arc<Self>, end: impl Future + Send + 'static) {
-        let helpers = Arc::clone(self);
-        tokio::spawn(async move {
-            let _still_runs = tokio::time::timeout(SOON, end).await;
-            helpers.refill();
-        });
+        let taken = ahead.map_or_else(|| Idle::start(&self.ahead), Ok)?;
+        self.refill();
+        Ok(taken)
     }
 
     /// On a thread of its own: starting a process blocks the one that does it.
-    pub(super) fn refill(self: &Arc<Self>) {
+    fn refill(self: &Arc<Self>) {
         if self.spare().len() >= SPARE || self.is_refilling.swap(true, Ordering::Relaxed) {
             return;
         }

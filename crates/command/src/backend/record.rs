@@ -2,7 +2,7 @@
 //! with the arguments, the entry of the policy, the policy's digest and what the sandbox held.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use super::Error;
 use super::guarantees::Guarantees;
 use super::job::Job;
 
@@ -21,9 +22,10 @@ pub(super) struct Record {
 
 impl Record {
     /// Appends; a new file is readable to its owner only.
-    pub(super) fn open(path: &Path, policy: &str) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
-        Ok(Self { file: Mutex::new(file), policy: policy.to_owned() })
+    pub(super) fn open(path: &Path, policy: &str) -> Result<Arc<Self>, Error> {
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+        let file = file.map_err(|cause| Error::CommandLog { path: path.to_owned(), cause })?;
+        Ok(Arc::new(Self { file: Mutex::new(file), policy: policy.to_owned() }))
     }
 
     pub(super) fn refused(&self, commands: &[(String, Vec<String>)], why: &str) {
