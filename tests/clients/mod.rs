@@ -11,14 +11,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use workspace_tests::install::{self, install_once, is_present, lock, run};
+use workspace_tests::install::{self, MIN_PYTHON_MINOR, install_once, is_present, lock, run};
 use workspace_tests::web::server::HttpServer;
 
 use crate::built::{self, ASKER};
 
 mod inspector;
-
-const MIN_PYTHON_MINOR: u32 = 10;
 
 #[test]
 fn typescript_v1_drives_the_calculator() -> Result<()> {
@@ -107,12 +105,13 @@ pub(crate) fn typescript_at(script: &str, server: &[&str]) -> Result<()> {
     drive(node.arg(folder.join(script)).args(server))
 }
 
-fn python_at(server: &[&str]) -> Result<()> {
+pub(crate) fn python_at(server: &[&str]) -> Result<()> {
     let Some(interpreter) = python_packages()? else {
         return Ok(());
     };
     let mut python = Command::new(interpreter);
-    drive(python.arg(sources().join("py/client.py")).args(server))
+    // What it compiles stays out of the source tree.
+    drive(python.arg("-B").arg(sources().join("py/client.py")).args(server))
 }
 
 /// The command that starts a server, with the folder of its data if it wants one.

@@ -1,5 +1,10 @@
 //! The GitHub server as a process, and a GitHub that remembers: whole stories, and the one thing
 //! only a state can show, that what was asked for once exists once.
+//!
+//! `pages` reads long lists, `sign_in` is about who the server is and that nobody else learns it.
+
+mod pages;
+mod sign_in;
 
 #[path = "../../crates/github-issues/src/tests/contract.rs"]
 mod contract;
@@ -39,7 +44,7 @@ impl Deref for Stand {
 impl Drop for Stand {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            for Seen { method, path, body } in self.proxy.seen() {
+            for Seen { method, path, body, .. } in self.proxy.seen() {
                 assert_eq!(breach(&method, &path, &body), None, "{method} {path} {body}");
             }
         }
@@ -56,13 +61,18 @@ struct Session {
 
 impl Session {
     fn start(api_url: &str, token: &str) -> Result<Self> {
-        let mut server = Command::new(built::binary("mcp-github-issues"))
+        Self::with(api_url, |server| server.env("GITHUB_TOKEN", token))
+    }
+
+    /// With what else the test wants of the command.
+    fn with(api_url: &str, more: impl FnOnce(&mut Command) -> &mut Command) -> Result<Self> {
+        let mut command = Command::new(built::binary("mcp-github-issues"));
+        command
             .args(["--repos", "octocat/hello", "--api-url", api_url, "--yes"])
             .args(["--request-timeout-secs", "5", "--write-pause-ms", "0"])
-            .env("GITHUB_TOKEN", token)
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+            .stdout(Stdio::piped());
+        let mut server = more(&mut command).spawn()?;
         let input = server.stdin.take().context("piped")?;
         let output = BufReader::new(server.stdout.take().context("piped")?);
         let mut session = Self { server, input, output, next_id: 0 };
@@ -129,14 +139,24 @@ fn typescript_v2_leads_the_life_of_an_issue() -> Result<()> {
     a_life("v2.mjs", "/api/v3")
 }
 
+/// Three times: it opens a connection in three ways, and answers what it is asked before a deletion.
+#[test]
+fn python_leads_the_life_of_an_issue() -> Result<()> {
+    a_life_by(clients::python_at, "")
+}
+
 fn a_life(script: &str, prefix: &str) -> Result<()> {
+    a_life_by(|command| clients::typescript_at(script, command), prefix)
+}
+
+fn a_life_by(client: impl Fn(&[&str]) -> Result<()>, prefix: &str) -> Result<()> {
     let Some(stand) = Stand::start()? else { return Ok(()) };
     let server = built::binary("mcp-github-issues").display().to_string();
     let url = format!("{}{prefix}", stand.proxy.url);
     let token = token_file(&built::target_folder())?;
     let mut command = vec![server.as_str(), "--api-url", &url, "--token-file", &token];
     command.extend(["--repos", "octocat/hello", "--write-pause-ms", "0"]);
-    clients::typescript_at(script, &command)
+    client(&command)
 }
 
 /// How many issues have this title, asked past the server.

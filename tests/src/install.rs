@@ -9,6 +9,25 @@ use anyhow::{Context, Result, bail};
 
 /// The oldest Node every pinned package runs on.
 pub const MIN_NODE_MAJOR: u32 = 20;
+/// The oldest Python every pinned package runs on, the number behind `3.`.
+pub const MIN_PYTHON_MINOR: u32 = 10;
+
+/// Whether there are Node and npm.
+pub fn has_node() -> bool {
+    is_present("node", "v", MIN_NODE_MAJOR) && is_present("npm", "", 1)
+}
+
+/// What is not on the PATH, so that some tests and demos do nothing here.
+pub fn missing() -> Vec<String> {
+    let mut missing = Vec::new();
+    if !has_node() {
+        missing.push(format!("Node {MIN_NODE_MAJOR} or newer, and npm"));
+    }
+    if !is_present("python3", "Python 3.", MIN_PYTHON_MINOR) {
+        missing.push(format!("Python 3.{MIN_PYTHON_MINOR} or newer"));
+    }
+    missing
+}
 
 /// Installs the packages of `sources` (its files are copied) into `folder`; `None`, with a word to
 /// whoever reads the output, where there is no Node or no npm.
@@ -17,7 +36,7 @@ pub const MIN_NODE_MAJOR: u32 = 20;
 /// If the installation fails.
 #[expect(clippy::print_stderr, reason = "a test that did nothing must say so")]
 pub fn node_packages(sources: &Path, folder: &Path) -> Result<Option<PathBuf>> {
-    if !is_present("node", "v", MIN_NODE_MAJOR) || !is_present("npm", "", 1) {
+    if !has_node() {
         eprintln!("skipped: this needs Node {MIN_NODE_MAJOR} or newer, and npm, on the PATH");
         return Ok(None);
     }

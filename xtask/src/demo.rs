@@ -21,13 +21,20 @@ pub(crate) struct Args {
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let servers = workspace.select(&args.names)?;
     workspace.build(&servers, Profile::Debug)?;
-    let mut failed = Vec::new();
+    let (mut failed, mut skipped) = (Vec::new(), Vec::new());
     for server in &servers {
         println!("\n== {}: {}", server.name, server.description);
-        if let Err(error) = play(workspace, server) {
-            println!("!! {error:#}");
-            failed.push(server.name.as_str());
+        match play(workspace, server) {
+            Ok(true) => {}
+            Ok(false) => skipped.push(server.name.as_str()),
+            Err(error) => {
+                println!("!! {error:#}");
+                failed.push(server.name.as_str());
+            }
         }
+    }
+    if !skipped.is_empty() {
+        println!("\nSKIPPED, for want of Node and npm: {}", skipped.join(", "));
     }
     if !failed.is_empty() {
         bail!("the demo failed for: {}", failed.join(", "));
@@ -35,7 +42,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn play(workspace: &Workspace, server: &Server) -> Result<()> {
+/// Whether it could be shown here.
+fn play(workspace: &Workspace, server: &Server) -> Result<bool> {
     let path = server.folder.join("demo.jsonl");
     let script = std::fs::read_to_string(&path)
         .with_context(|| format!("every server has a demo: {}", path.display()))?;
@@ -43,7 +51,7 @@ fn play(workspace: &Workspace, server: &Server) -> Result<()> {
     let command = workspace.demo_command(server, Profile::Debug)?;
     if command.iter().any(|word| word == github::NOBODY) {
         println!("   skipped: the GitHub it is shown on needs Node and npm");
-        return Ok(());
+        return Ok(false);
     }
     let mut session = Session::start(&command)?;
     for (index, step) in steps.iter().enumerate() {
@@ -62,7 +70,8 @@ fn play(workspace: &Workspace, server: &Server) -> Result<()> {
             await_answer(&mut session, id)?;
         }
     }
-    session.close()
+    session.close()?;
+    Ok(true)
 }
 
 enum Step {

@@ -19,6 +19,8 @@ from mcp.types import (
     TextContent,
 )
 
+from github import github
+
 RUN_LIMIT_SECS = 60
 ROOT = "file:///srv/kitchen"
 
@@ -59,6 +61,8 @@ async def drive(era, revision, client):
         await calculator(era, client)
     elif "analyze_csv" in names:
         await csv(era, client)
+    elif "github_create_issue" in names:
+        await github(era, client, step)
     elif "test_simple_text" in names:
         await everything(era, client)
     else:
@@ -173,7 +177,7 @@ async def asker(era, client):
 async def fill_in(context, params):
     if params.message in ["decline", "cancel"]:
         return ElicitResult(action=params.message)
-    known = {"dish": "cake", "portions": 2, "yes": True, "show": True}
+    known = {"dish": "cake", "portions": 2, "yes": True, "show": True, "go_ahead": True}
     asked = params.requested_schema["properties"]
     content = {name: value for name, value in known.items() if name in asked}
     return ElicitResult(action="accept", content=content)

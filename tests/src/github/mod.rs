@@ -3,6 +3,7 @@
 //! a test wants broken.
 
 mod message;
+mod paging;
 pub mod proxy;
 pub mod stand;
 

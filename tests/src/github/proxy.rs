@@ -1,6 +1,6 @@
 //! A proxy that breaks things: it stands between the server and the emulator, adds what the
-//! emulator lacks (401, ETags, repositories by number, the prefix of an Enterprise Server, the end
-//! of a search) and does to single requests what a test has asked for.
+//! emulator lacks (401, ETags, repositories by number, cursors, the prefix of an Enterprise Server,
+//! the end of a search) and does to single requests what a test has asked for.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
@@ -12,13 +12,14 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::message::Message;
+use super::paging;
 use super::stand::TOKEN;
 
 /// What paths begin with on an Enterprise Server; requests without it pass as well.
 const PREFIX: &str = "/api/v3";
 /// The seeded repository, by name and as redirects name it.
-const REPO: &str = "/repos/octocat/hello";
-const REPO_BY_NUMBER: &str = "/repositories/1";
+pub(super) const REPO: &str = "/repos/octocat/hello";
+pub(super) const REPO_BY_NUMBER: &str = "/repositories/1";
 /// GitHub shows no more results of any search.
 const MAX_SEARCH_PAGE: u64 = 10;
 const NO_MORE: &[u8] = br#"{"message":"Only the first 1000 search results are available"}"#;
@@ -28,6 +29,8 @@ const NO_MORE: &[u8] = br#"{"message":"Only the first 1000 search results are av
 pub enum Fault {
     /// The emulator never sees it; this status, with these headers, is the answer.
     Answer(&'static str, &'static [(&'static str, &'static str)]),
+    /// The same with this body instead of headers.
+    Says(&'static str, &'static [u8]),
     /// The emulator never sees it, and the connection is closed.
     DropBefore,
     /// The emulator carries it out, and the connection is closed.
@@ -47,6 +50,8 @@ pub struct Seen {
     pub method: String,
     /// With the query, without the prefix.
     pub path: String,
+    /// The credentials as they came; empty if there were none.
+    pub authorization: String,
     /// `null` if there was none.
     pub body: Value,
 }
@@ -110,11 +115,20 @@ fn serve(mut stream: TcpStream, emulator: SocketAddr, state: &Mutex<State>) -> R
     let request = Message::read(&mut stream)?;
     let mut words = request.first_line().split(' ');
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let path = path.strip_prefix(PREFIX).unwrap_or(path);
+    let (prefix, path) = match path.strip_prefix(PREFIX) {
+        Some(path) => (PREFIX, path),
+        None => ("", path),
+    };
     let body = serde_json::from_slice(request.body()).unwrap_or_default();
     let (fault, is_known) = {
         let mut state = lock(state);
-        state.seen.push(Seen { method: method.to_owned(), path: path.to_owned(), body });
+        let authorization = request.header("authorization").unwrap_or_default().to_owned();
+        state.seen.push(Seen {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            authorization,
+            body,
+        });
         let planned =
             state.faults.iter().position(|(m, part, _)| *m == method && path.contains(part));
         (planned.map(|index| state.faults.remove(index).2), may_enter(&request, path, &state))
@@ -123,18 +137,23 @@ fn serve(mut stream: TcpStream, emulator: SocketAddr, state: &Mutex<State>) -> R
         let body = br#"{"message":"Bad credentials"}"#;
         return respond(&mut stream, "401 Unauthorized", &[], body);
     }
-    if is_past_the_end(path) {
-        return respond(&mut stream, "422 Unprocessable Entity", &[], NO_MORE);
+    if let Some(refusal) = no_such_page(path) {
+        return respond(&mut stream, "422 Unprocessable Entity", &[], refusal);
     }
     match fault {
         Some(Fault::DropBefore) => return Ok(()),
         Some(Fault::Answer(status, headers)) => {
             return respond(&mut stream, status, headers, b"{}");
         }
+        Some(Fault::Says(status, body)) => {
+            remember_token(path, body, state);
+            return respond(&mut stream, status, &[], body);
+        }
         _ => {}
     }
-    let answer = forward(&request, method, path, emulator)?;
-    remember_token(path, &answer, state);
+    let base = format!("http://{}{prefix}", request.header("host").unwrap_or_default());
+    let answer = paging::relinked(forward(&request, method, path, emulator)?, &base);
+    remember_token(path, answer.body(), state);
     match fault {
         Some(Fault::DropAfter) => Ok(()),
         Some(Fault::AnswerAfter(status)) => {
@@ -151,7 +170,8 @@ fn serve(mut stream: TcpStream, emulator: SocketAddr, state: &Mutex<State>) -> R
     }
 }
 
-/// To the emulator any stranger is the administrator. An App's own requests it checks itself.
+/// To the emulator any stranger is the administrator. It refuses all of an App's own requests, as
+/// it takes the private key for the public one.
 fn may_enter(request: &Message, path: &str, state: &State) -> bool {
     let given = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
     given.is_some_and(|token| {
@@ -159,8 +179,8 @@ fn may_enter(request: &Message, path: &str, state: &State) -> bool {
     })
 }
 
-fn remember_token(path: &str, answer: &Message, state: &Mutex<State>) {
-    let text = String::from_utf8_lossy(answer.body());
+fn remember_token(path: &str, answer: &[u8], state: &Mutex<State>) {
+    let text = String::from_utf8_lossy(answer);
     if path.ends_with("/access_tokens")
         && let Some((_, rest)) = text.split_once("\"token\":\"")
         && let Some((token, _)) = rest.split_once('"')
@@ -169,10 +189,13 @@ fn remember_token(path: &str, answer: &Message, state: &Mutex<State>) {
     }
 }
 
-fn is_past_the_end(path: &str) -> bool {
+fn no_such_page(path: &str) -> Option<&'static [u8]> {
     let page = path.split(['?', '&']).find_map(|pair| pair.strip_prefix("page="));
-    path.starts_with("/search/")
-        && page.and_then(|page| page.parse::<u64>().ok()).is_some_and(|page| page > MAX_SEARCH_PAGE)
+    let page = page.and_then(|page| page.parse::<u64>().ok());
+    if path.starts_with("/search/") && page.is_some_and(|page| page > MAX_SEARCH_PAGE) {
+        return Some(NO_MORE);
+    }
+    paging::is_by_number(path).then_some(paging::NOT_BY_NUMBER)
 }
 
 fn respond(
@@ -191,10 +214,7 @@ fn respond(
 
 /// One connection a request, closed by the emulator: where it ends needs no parsing then.
 fn forward(request: &Message, method: &str, path: &str, emulator: SocketAddr) -> Result<Message> {
-    let path = match path.strip_prefix(REPO_BY_NUMBER) {
-        Some(rest) => format!("{REPO}{rest}"),
-        None => path.to_owned(),
-    };
+    let path = paging::for_the_emulator(path);
     let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {emulator}\r\nconnection: close\r\n");
     for line in request.head().lines().skip(1) {
         let name = line.split(':').next().unwrap_or_default().to_lowercase();
