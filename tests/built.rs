@@ -12,7 +12,7 @@ pub(crate) const CHARGER: &str = "charger";
 
 /// A server's binary by its package's name, built now if it is not up to date.
 pub(crate) fn binary(package: &str) -> PathBuf {
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = cargo();
     cargo.args(["build", "--quiet"]).current_dir(workspace());
     cargo.arg("--target-dir").arg(target_folder());
     // Always the same selections: cargo builds what they share anew for each other one.
@@ -26,6 +26,19 @@ pub(crate) fn binary(package: &str) -> PathBuf {
     let output = cargo.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     target_folder().join(folder).join(format!("{package}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// Without what cargo says of this package: build scripts that look at it would run again, and all
+/// that depends on them be compiled again.
+pub(crate) fn cargo() -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(name);
+        }
+    }
+    cargo
 }
 
 fn package_argument(folder: &Path) -> String {

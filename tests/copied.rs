@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::built::{servers, target_folder, workspace};
+use crate::built::{self, servers, target_folder, workspace};
 
 const MARKED: &str = r#"path = "../../shared""#;
 /// Folders that are no part of a server or of what checks one.
@@ -69,7 +69,7 @@ fn point_at_shared(manifest: &Path, shared: &Path) {
 
 /// Offline and with the versions of this workspace, as on a machine that has built it before.
 fn cargo(folder: &Path) -> Command {
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = built::cargo();
     cargo.current_dir(folder).env("CARGO_NET_OFFLINE", "true");
     // The workspace's own commands find here what is built already.
     if folder == workspace() {

@@ -5,20 +5,21 @@
 //! record (to count physical lines and find stray quotes), a bound on its length before memory is
 //! spent on it, and whether the file ended inside a quote.
 
+mod joined;
+
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 
 use csv_core::ReadRecordResult;
 use memchr::memchr_iter;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::Error;
 use super::format::Format;
-use super::oddities::is_zero;
 use super::plain;
 use super::reading::Reading;
 use super::source::Source;
+
+pub(crate) use joined::LineEnds;
 
 pub(super) const MAX_RECORD_BYTES: usize = 16 << 20;
 pub(super) const MAX_FIELDS: usize = 1 << 16;
@@ -138,35 +139,6 @@ impl Records {
         self.window_offset = offset;
         (self.filled, self.record_start, self.record_len, self.next) = (0, 0, 0, 0);
         self.line_mark.set((0, line));
-    }
-
-    /// For a part of a file: what comes before its first record belongs to the part before.
-    pub(super) fn skip_to_first(&mut self) -> Result<bool, Error> {
-        let is_record = self.skip_blank_lines()?;
-        self.blank_lines = 0;
-        self.line_mark.set((self.record_start, 1));
-        Ok(is_record)
-    }
-
-    /// Adds what was found in a part of the file behind so many lines.
-    pub(super) fn append(&mut self, part: &Self, lines_before: u64) {
-        self.line_ends.lf += part.line_ends.lf;
-        self.line_ends.crlf += part.line_ends.crlf;
-        self.line_ends.cr += part.line_ends.cr;
-        self.blank_lines += part.blank_lines;
-        let unterminated = part.unterminated.map(|line| line + lines_before);
-        self.unterminated = self.unterminated.or(unterminated);
-        self.source.note_invalid(part.source.first_invalid());
-    }
-
-    /// Goes on with another file of the same table, whose lines count on.
-    pub(super) fn continue_in(&mut self, mut next: Self, lines_before: u64) {
-        let (place, line) = next.line_mark.get();
-        next.line_mark.set((place, line + lines_before));
-        next.lines_before = lines_before;
-        next.refills += self.refills;
-        next.append(self, 0);
-        *self = next;
     }
 
     pub(super) fn ended_with_line_end(&self) -> bool {
@@ -410,18 +382,4 @@ impl Hash for Records {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.fields().for_each(|field| field.hash(state));
     }
-}
-
-/// How many records end in each way; a last record without an end is not counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct LineEnds {
-    #[serde(skip_serializing_if = "is_zero")]
-    #[schemars(default)]
-    pub(crate) lf: u64,
-    #[serde(skip_serializing_if = "is_zero")]
-    #[schemars(default)]
-    pub(crate) crlf: u64,
-    #[serde(skip_serializing_if = "is_zero")]
-    #[schemars(default)]
-    pub(crate) cr: u64,
 }
