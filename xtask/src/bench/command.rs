@@ -94,7 +94,7 @@ fn one_round(subject: &Subject, calls: usize, figures: &mut Figures) -> Result<(
     peer.write(wire::INITIALIZED)?;
     let rss = procfs::rss_mb(peer.pid).context("memory needs /proc")?;
     figures.idle_rss_mb.push(rss);
-    let request = subject.request(&["true"]);
+    let request = subject.request(1, &["true"]);
     for _ in 0..10 {
         peer.call(&request)?;
     }
@@ -109,7 +109,8 @@ fn one_round(subject: &Subject, calls: usize, figures: &mut Figures) -> Result<(
         figures.true_ms.push(begun.elapsed().as_secs_f64() * 1e3);
         check(reply)?;
     }
-    let requests = subject.request(&["sleep", "0.5"]).repeat(TOGETHER);
+    let requests: Vec<u8> =
+        (0..TOGETHER).flat_map(|id| subject.request(id, &["sleep", "0.5"])).collect();
     let begun = Instant::now();
     peer.write(&requests)?;
     for _ in 0..TOGETHER {
@@ -127,9 +128,9 @@ fn check(reply: &[u8]) -> Result<()> {
 }
 
 impl Subject {
-    fn request(&self, words: &[&str]) -> Vec<u8> {
+    fn request(&self, id: usize, words: &[&str]) -> Vec<u8> {
         let params = json!({"name": self.tool, "arguments": (self.arguments)(words)});
-        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         format!("{request}\n").into_bytes()
     }
 }

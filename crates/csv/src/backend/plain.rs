@@ -1,52 +1,82 @@
-//! Records without quotes, which most are: where nothing is quoted, a record ends with its line and
-//! a field with the delimiter, and finding those is all there is to do.
+//! Records in which nothing has to be unescaped, which is most of them: quotes stand around whole
+//! fields and nowhere else, so finding line ends, delimiters and quotes is all there is to do.
 
-use memchr::memchr3;
+use memchr::{memchr, memchr3};
 
 const WORD: usize = size_of::<u64>();
 const LOW: u64 = u64::from_le_bytes([0x7f; WORD]);
 
-/// The length of the record `bytes` begins with, without its line end, and that of the line end.
-/// `None` if there is a quote in it, or it may not be whole: that takes a parser.
+/// Where a field begins and ends, counted from the start of the record.
+pub(super) type Span = (usize, usize);
+
+/// Finds the fields of the record that `bytes` begins with. Gives its length without its line end,
+/// and that of the line end; `None` if it is not of this kind or may not be whole, or if it has more
+/// than `max_fields`.
 #[inline]
-pub(super) fn find(bytes: &[u8]) -> Option<(usize, usize)> {
-    let len = memchr3(b'\n', b'\r', b'"', bytes)?;
-    match bytes.get(len..)? {
-        [b'\n', ..] => Some((len, 1)),
-        [b'\r', b'\n', ..] => Some((len, 2)),
-        _ => None,
+pub(super) fn cut(
+    bytes: &[u8],
+    delimiter: u8,
+    fields: &mut Vec<Span>,
+    max_fields: usize,
+) -> Option<(usize, usize)> {
+    fields.clear();
+    let mut start = 0;
+    loop {
+        let end = start + memchr3(b'\n', b'\r', b'"', bytes.get(start..)?)?;
+        let last = split(bytes, start, end, delimiter, fields);
+        let (field, next) = match bytes.get(end)? {
+            // A quote begins a field or is a stray one.
+            b'"' if last != end => return None,
+            b'"' => {
+                let close = end + 1 + memchr(b'"', bytes.get(end + 1..)?)?;
+                ((end + 1, close), close + 1)
+            }
+            _ => ((last, end), end),
+        };
+        fields.push(field);
+        if fields.len() > max_fields {
+            return None;
+        }
+        start = match bytes.get(next..)? {
+            [b'\n', ..] => return Some((next, 1)),
+            [b'\r', b'\n', ..] => return Some((next, 2)),
+            [byte, ..] if *byte == delimiter && next > end => next + 1,
+            _ => return None,
+        };
     }
 }
 
-/// Puts the end of each field of a record without quotes into `ends`. `false` if there are more
-/// than `max_fields`.
+/// Adds the fields that end with a delimiter between `start` and `end`. Gives where the one behind
+/// them begins.
 #[inline]
-pub(super) fn split(
-    record: &[u8],
+fn split(
+    bytes: &[u8],
+    mut start: usize,
+    end: usize,
     delimiter: u8,
-    ends: &mut Vec<usize>,
-    max_fields: usize,
-) -> bool {
-    ends.clear();
+    fields: &mut Vec<Span>,
+) -> usize {
     let delimiters = u64::from_le_bytes([delimiter; WORD]);
-    let (words, rest) = record.as_chunks::<WORD>();
-    let mut place = 0;
+    let mut place = start;
+    let (words, rest) = bytes.get(start..end).unwrap_or_default().as_chunks::<WORD>();
     for word in words {
         let mut found = zero_bytes(u64::from_le_bytes(*word) ^ delimiters);
         while found != 0 {
-            ends.push(place + found.trailing_zeros() as usize / 8);
+            let delimiter = place + found.trailing_zeros() as usize / 8;
+            fields.push((start, delimiter));
+            start = delimiter + 1;
             found &= found - 1;
         }
         place += WORD;
     }
     for byte in rest {
         if *byte == delimiter {
-            ends.push(place);
+            fields.push((start, place));
+            start = place + 1;
         }
         place += 1;
     }
-    ends.push(record.len());
-    ends.len() <= max_fields
+    start
 }
 
 /// The highest bit of each byte that is zero.
@@ -58,44 +88,58 @@ fn zero_bytes(word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use csv_core::ReadRecordResult;
     use proptest::prelude::*;
 
-    fn by_byte(record: &[u8], delimiter: u8) -> Vec<usize> {
-        let places = record.iter().enumerate().filter(|(_, byte)| **byte == delimiter);
-        places.map(|(place, _)| place).chain([record.len()]).collect()
+    /// The first record as the parser of the `csv` crate reads it: its fields and its length.
+    fn parsed(bytes: &[u8]) -> (Vec<Vec<u8>>, usize) {
+        let (mut text, mut ends) = ([0; 200], [0; 100]);
+        let (result, read, _, count) =
+            csv_core::Reader::new().read_record(bytes, &mut text, &mut ends);
+        assert!(matches!(result, ReadRecordResult::Record));
+        let starts = [0].into_iter().chain(ends);
+        let spans = starts.zip(ends).take(count);
+        (spans.map(|(start, end)| text[start..end].to_vec()).collect(), read)
     }
 
     proptest! {
         #[test]
-        fn fields_end_at_each_delimiter(record: Vec<u8>, delimiter: u8) {
-            let mut ends = vec![7];
-            let all = by_byte(&record, delimiter);
-            prop_assert!(split(&record, delimiter, &mut ends, all.len()));
-            prop_assert_eq!(&ends, &all);
-            prop_assert!(!split(&record, delimiter, &mut ends, all.len() - 1));
-        }
-
-        #[test]
-        fn bytes_next_to_the_delimiter_are_told_from_it(record in "[+,\u{2d}\u{ac}]{0,40}") {
-            let mut ends = Vec::new();
-            split(record.as_bytes(), b',', &mut ends, usize::MAX);
-            prop_assert_eq!(ends, by_byte(record.as_bytes(), b','));
+        fn what_is_cut_is_what_the_parser_reads(record in "[a+,\u{2d}\u{ac}\"\r\n]{1,40}\n") {
+            let bytes = record.trim_start_matches(['\r', '\n']).as_bytes();
+            let mut fields = vec![(7, 7)];
+            if let Some((len, end_len)) = cut(bytes, b',', &mut fields, usize::MAX) {
+                let texts: Vec<_> =
+                    fields.iter().map(|(start, end)| bytes[*start..*end].to_vec()).collect();
+                let (right, read) = parsed(bytes);
+                prop_assert_eq!(&texts, &right);
+                // It leaves the second byte of a line end for later.
+                prop_assert_eq!(len + 1, read);
+                prop_assert_eq!(end_len, usize::from(bytes[len] == b'\r') + 1);
+                prop_assert_eq!(cut(bytes, b',', &mut fields, texts.len() - 1), None);
+            }
         }
     }
 
     #[test]
-    fn records_end_with_their_line() {
+    fn only_simple_records_are_cut() {
         for (bytes, found) in [
             ("a,b\nc", Some((3, 1))),
             ("a,b\r\nc", Some((3, 2))),
+            ("\"a\n,b\",\"\"\n", Some((9, 1))),
+            ("a rather long field,\"b\"\r\n", Some((23, 2))),
             ("\n", Some((0, 1))),
             ("a\rb\n", None),
             ("a\r", None),
-            ("a,\"b\"\n", None),
+            ("a,\"b\"\"c\"\n", None),
+            ("a,\"b\"c\n", None),
+            ("a,b\"c\"\n", None),
+            ("a, \"b\"\n", None),
+            ("a,\"b\"", None),
+            ("a,\"b", None),
             ("a,b", None),
             ("", None),
         ] {
-            assert_eq!(find(bytes.as_bytes()), found, "{bytes:?}");
+            assert_eq!(cut(bytes.as_bytes(), b',', &mut Vec::new(), 9), found, "{bytes:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Cuts the input into records: those with quotes with `csv_core`, the parser inside the `csv` crate,
-//! the others by their line ends and delimiters alone.
+//! Cuts the input into records: simple ones by looking for line ends, delimiters and quotes, the
+//! others with `csv_core`, the parser inside the `csv` crate.
 //!
 //! The parser is driven directly because `csv::Reader` hides what honest answers need: the raw bytes of a
 //! record (to count physical lines and find stray quotes), a bound on its length before memory is
@@ -15,7 +15,7 @@ use memchr::memchr_iter;
 
 use super::Error;
 use super::format::Format;
-use super::plain;
+use super::plain::{self, Span};
 use super::reading::Reading;
 use super::source::Source;
 
@@ -23,7 +23,6 @@ pub(crate) use joined::LineEnds;
 
 pub(super) const MAX_RECORD_BYTES: usize = 16 << 20;
 pub(super) const MAX_FIELDS: usize = 1 << 16;
-const FIRST_FIELDS: usize = 64;
 /// Also how often a scan looks at its observer.
 const WINDOW_BYTES: usize = 128 << 10;
 
@@ -39,13 +38,13 @@ pub(super) struct Records {
     record_len: usize,
     /// Where the parser goes on.
     next: usize,
-    /// The record has no quotes: its fields are as they are in the window.
+    /// Nothing in the record had to be unescaped: its fields are where `spans` says.
     is_plain: bool,
+    spans: Vec<Span>,
     /// The parser has read a record, so it takes nothing for a byte order mark any more.
     is_primed: bool,
-    /// Fields without their quotes, one after the other.
+    /// Fields without their quotes, one after the other, and where each ends.
     unquoted: Vec<u8>,
-    /// Where each field ends, in the record or among the unquoted.
     ends: Vec<usize>,
     field_count: usize,
     /// Bytes before the window, from the start of the file.
@@ -85,9 +84,10 @@ impl Records {
             record_len: 0,
             next: 0,
             is_plain: false,
+            spans: Vec::new(),
             is_primed: false,
             unquoted: vec![0; 4096],
-            ends: vec![0; FIRST_FIELDS],
+            ends: vec![0; 64],
             field_count: 0,
             window_offset: 0,
             line_mark: Cell::new((0, 1)),
@@ -156,24 +156,22 @@ impl Records {
         if !self.skip_blank_lines()? || self.offset() >= self.stop_at {
             return Ok(false);
         }
-        self.is_plain = self.is_primed && self.format.newline == b'\n' && self.cut_plain();
-        if self.is_plain {
-            return Ok(true);
-        }
-        self.ends.resize(self.ends.len().clamp(FIRST_FIELDS, MAX_FIELDS), 0);
-        self.parse()
+        self.is_plain = self.cut_plain();
+        if self.is_plain { Ok(true) } else { self.parse() }
     }
 
-    /// Cuts the next record if it has no quotes and is whole in the window.
+    /// Cuts the next record if it is a simple one and whole in the window.
     #[inline]
     fn cut_plain(&mut self) -> bool {
-        let rest = self.window.get(self.next..self.filled).unwrap_or_default();
-        let Some((len, end_len)) = plain::find(rest) else { return false };
-        let record = rest.get(..len).unwrap_or_default();
-        if !plain::split(record, self.format.delimiter, &mut self.ends, MAX_FIELDS) {
+        let Format { delimiter, newline, escapes } = self.format;
+        if !self.is_primed || newline != b'\n' || escapes {
             return false;
         }
-        self.field_count = self.ends.len();
+        let rest = self.window.get(self.next..self.filled).unwrap_or_default();
+        let Some((len, end_len)) = plain::cut(rest, delimiter, &mut self.spans, MAX_FIELDS) else {
+            return false;
+        };
+        self.field_count = self.spans.len();
         self.record_len = len;
         self.next += len + end_len;
         match end_len {
@@ -225,15 +223,14 @@ impl Records {
     /// `None` behind the last field of this record.
     #[inline]
     pub(super) fn field(&self, index: usize) -> Option<&[u8]> {
+        if self.is_plain {
+            let (start, end) = *self.spans.get(index)?;
+            return self.window.get(self.record_start + start..self.record_start + end);
+        }
         let ends = self.ends.get(..self.field_count)?;
         let end = *ends.get(index)?;
-        let last_end = index.checked_sub(1).and_then(|last| ends.get(last)).copied();
-        if self.is_plain {
-            // Behind the delimiter.
-            let start = last_end.map_or(0, |last_end| last_end + 1);
-            return self.raw().get(start..end);
-        }
-        self.unquoted.get(last_end.unwrap_or(0)..end)
+        let start = if index == 0 { 0 } else { *ends.get(index - 1)? };
+        self.unquoted.get(start..end)
     }
 
     pub(super) fn fields(&self) -> impl Iterator<Item = &[u8]> {
