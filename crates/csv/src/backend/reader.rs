@@ -214,7 +214,11 @@ impl TableReader {
 
     /// How much of the files has been read, from 0 to 1.
     pub(super) fn coverage(&self) -> f64 {
-        let done = self.chain.bytes_done(self.records.source().bytes_read());
+        let source = self.records.source();
+        // What is in memory but not yet looked at has not been read.
+        let place =
+            if source.is_plain() { self.records.next_offset() } else { source.bytes_read() };
+        let done = self.chain.bytes_done(place);
         done as f64 / (self.chain.bytes_total() as f64).max(1.0)
     }
 

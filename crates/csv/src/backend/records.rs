@@ -251,10 +251,15 @@ impl Records {
         self.window_offset + self.record_start as u64
     }
 
+    /// Where reading goes on, as [`Self::offset`].
+    pub(super) fn next_offset(&self) -> u64 {
+        self.window_offset + self.next as u64
+    }
+
     /// Where reading goes on, and on which line.
     pub(super) fn stands_at(&self) -> (u64, u64) {
         let passed = self.window.get(self.record_start..self.next).unwrap_or_default();
-        (self.window_offset + self.next as u64, self.line() + self.count_lines(passed))
+        (self.next_offset(), self.line() + self.count_lines(passed))
     }
 
     /// A quote inside an unquoted field, or something other than a delimiter after a closing one.

@@ -121,6 +121,11 @@ async fn a_search_stays_inside() {
     assert_eq!(path, format!("/search/issues?{q}"));
     assert!(text.starts_with("o/r#7 open"), "{text}");
     assert!(!text.contains("#8") && text.contains("[1 results outside"), "{text}");
+    let few = json!({"query": "crash", "fields": ["state", "url"]});
+    let text = good(&client, "issue_search", few).await;
+    assert!(text.starts_with("o/r#7 open https://github.com/o/r/issues/7\n"), "{text}");
+    let odd = refused(&client, "issue_search", json!({"query": "x", "fields": ["stat"]})).await;
+    assert!(odd.contains("state"), "{odd}");
     for query in ["repo:evil/x", "crash (org:evil)", "user:evil"] {
         let text = refused(&client, "issue_search", json!({"query": query})).await;
         assert!(text.contains("Leave repo:"), "{text}");

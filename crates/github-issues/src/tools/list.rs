@@ -16,7 +16,7 @@ pub(crate) struct IssueList {
     repo: Option<String>,
     #[serde(default)]
     state: State,
-    /// All of these; issue_search has any.
+    /// All of these.
     #[serde(default)]
     labels: Vec<String>,
     /// Login, `none` or `*`.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list::default_limit;
-use super::rows::Rows;
+use super::rows::{Column, Rows};
 use crate::backend::{Backend, Cursor, Listed, Policy, Repo, Room, model, query};
 
 /// What GitHub shows of any search.
@@ -17,7 +17,6 @@ const MAX_RESULTS: u64 = 1000;
 #[schemars(transform = super::frugal)]
 pub(crate) struct IssueSearch {
     query: String,
-    /// All if left out.
     #[serde(default)]
     repo: Option<String>,
     #[serde(default)]
@@ -27,6 +26,10 @@ pub(crate) struct IssueSearch {
     limit: usize,
     #[serde(default)]
     cursor: Option<String>,
+    // Their names are in the schema of issue_list, and once is enough.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<String>>")]
+    fields: Option<Vec<Column>>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
@@ -47,7 +50,7 @@ pub(crate) async fn issue_search(cx: Context<Backend>, input: IssueSearch) -> To
         Some(cursor) => Cursor::parse(cursor)?,
         None => Cursor::start(first_query(&input, policy, named.as_ref())?),
     };
-    let mut rows = Rows::new(&cx.state, input.limit, None);
+    let mut rows = Rows::new(&cx.state, input.limit, input.fields.clone());
     rows.me = api.me_if_locked_down().await;
     let mut outside = 0;
     let mut last_created = String::new();
