@@ -132,7 +132,7 @@ async fn a_search_stays_inside() {
     }
     let text = refused(&client, "issue_search", json!({"query": "x", "repo": "evil/x"})).await;
     assert!(text.contains("may not touch evil/x. It serves: o/r."), "{text}");
-    assert_eq!(peer.seen().len(), 1);
+    assert_eq!(peer.seen().len(), 2);
 }
 
 #[tokio::test]
