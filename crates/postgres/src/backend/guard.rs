@@ -10,7 +10,7 @@ use sqlx::postgres::{PgArguments, PgConnection};
 
 use super::error::Error;
 use super::plan::{number, title};
-use super::statement::UserSql;
+use super::statement::Declared;
 
 /// What a query may cost by PostgreSQL's own estimate; 0: as much as it likes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,7 +52,7 @@ impl std::fmt::Display for Concern {
 /// Refuses what would cost too much. `rows` is how many will be read.
 pub(super) async fn check(
     connection: &mut PgConnection,
-    sql: &UserSql,
+    declared: Declared<'_>,
     arguments: PgArguments,
     limits: CostLimits,
     rows: usize,
@@ -60,7 +60,7 @@ pub(super) async fn check(
     if limits.max_cost == 0 && limits.max_step_bytes == 0 && limits.max_scan_bytes == 0 {
         return Ok(());
     }
-    let plan = root(&sql.explain(connection, "FORMAT JSON", arguments.clone()).await?)?;
+    let plan = root(&declared.explain(connection, arguments.clone()).await?)?;
     let estimate = Estimate::of(&plan, rows);
     if let Some(concern) = estimate.concern(limits) {
         return Err(Error::Costly(concern));
@@ -71,7 +71,8 @@ pub(super) async fn check(
         return Ok(());
     }
     // The schema is told with VERBOSE only, which is slow to read for nothing else.
-    let plan = root(&sql.explain(connection, "FORMAT JSON, VERBOSE", arguments).await?)?;
+    let plan = declared.sql.explain(connection, "FORMAT JSON, VERBOSE", arguments).await?;
+    let plan = root(&plan)?;
     for scan in Estimate::of(&plan, rows).scans {
         if let Some(concern) = scan.concern(connection, limits.max_scan_bytes).await? {
             return Err(Error::Costly(concern));

@@ -87,10 +87,10 @@ async fn text(
         return sql.explain(connection, "FORMAT JSON", arguments).await;
     }
     // What runs must be what could have run as a query.
-    sql.declare(connection, arguments.clone()).await?;
+    let declared = sql.declare(connection, arguments.clone()).await?;
     connection.execute(sqlx::raw_sql("CLOSE mcp_cursor")).await?;
     if let (Some(limits), Guard::On) = (limits, guard) {
-        guard::check(connection, sql, arguments.clone(), limits, usize::MAX).await?;
+        guard::check(connection, declared, arguments.clone(), limits, usize::MAX).await?;
     }
     sql.explain(connection, "FORMAT JSON, ANALYZE, BUFFERS", arguments).await
 }

@@ -115,10 +115,10 @@ async fn first_rows(
 ) -> Result<Rows, Error> {
     let connection = lease.connection()?;
     let arguments = params::bind(connection, sql, parameters).await?;
-    sql.declare(connection, arguments.clone()).await?;
+    let declared = sql.declare(connection, arguments.clone()).await?;
     if guard == Guard::On {
         let limits = database.limits.cost;
-        guard::check(connection, sql, arguments.clone(), limits, budget.max_rows).await?;
+        guard::check(connection, declared, arguments.clone(), limits, budget.max_rows).await?;
     }
     let rows = reader.next(connection, &database.types, budget).await?;
     if rows.rows.is_empty() && reader.columns.is_empty() {

@@ -4,9 +4,10 @@
 //! read-only transaction and writes. The extended protocol takes exactly one statement; PostgreSQL
 //! refuses the rest. In sqlx the two look alike: a bare string and `raw_sql` use the first,
 //! `sqlx::query` the second. So a model's SQL is a type of its own, and the functions here, which
-//! put something of ours before it and send it by the second, are all that can be done with it.
+//! put something of ours before it and send it by the second, are all that can be done with it; by
+//! the first it goes only where the second has taken it before.
 
-use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::query::Query;
 use sqlx::{Arguments, AssertSqlSafe, Executor, Postgres, Row};
 
@@ -15,6 +16,32 @@ use super::error::Error;
 /// SQL that somebody else wrote. It has no `Display` and cannot become a query of sqlx by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UserSql(String);
+
+/// What PostgreSQL has taken for one query.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Declared<'a> {
+    pub(crate) sql: &'a UserSql,
+    has_arguments: bool,
+}
+
+impl Declared<'_> {
+    /// Its plan as JSON text. Without arguments the simple protocol is enough, which is quicker: the
+    /// same text is one statement there, too.
+    pub(crate) async fn explain(
+        self,
+        connection: &mut PgConnection,
+        arguments: PgArguments,
+    ) -> Result<String, Error> {
+        const OPTIONS: &str = "FORMAT JSON";
+        if self.has_arguments {
+            return self.sql.explain(connection, OPTIONS, arguments).await;
+        }
+        let prefix = format!("EXPLAIN ({OPTIONS}) ");
+        let sql = AssertSqlSafe(format!("{prefix}{}", self.sql.0));
+        let row = connection.fetch_one(sqlx::raw_sql(sql)).await;
+        plan_text(row.map_err(|error| Error::of_query(error, prefix.chars().count()))?)
+    }
+}
 
 /// Longer texts are no query a model writes by hand.
 const MAX_SQL_BYTES: usize = 1024 * 1024;
@@ -45,9 +72,11 @@ impl UserSql {
         &self,
         connection: &mut PgConnection,
         arguments: PgArguments,
-    ) -> Result<(), Error> {
+    ) -> Result<Declared<'_>, Error> {
         const PREFIX: &str = "DECLARE mcp_cursor NO SCROLL CURSOR FOR ";
-        self.send(connection, PREFIX, "", arguments).await
+        let has_arguments = arguments.len() > 0;
+        self.send(connection, PREFIX, "", arguments).await?;
+        Ok(Declared { sql: self, has_arguments })
     }
 
     /// Opens a cursor with one row of NULLs and the columns of this query, which is not run.
@@ -92,9 +121,7 @@ impl UserSql {
         let prefix = format!("EXPLAIN ({options}) ");
         let sql = AssertSqlSafe(format!("{prefix}{}", self.0));
         let row = connection.fetch_one(with(sql, arguments)).await;
-        let row = row.map_err(|error| Error::of_query(error, prefix.chars().count()))?;
-        let text = row.try_get_raw(0).ok().and_then(|value| value.as_str().ok().map(str::to_owned));
-        text.ok_or_else(|| Error::Unexpected("no plan".to_owned()))
+        plan_text(row.map_err(|error| Error::of_query(error, prefix.chars().count()))?)
     }
 
     async fn send(
@@ -109,6 +136,11 @@ impl UserSql {
         let sent = connection.execute(query).await;
         sent.map(drop).map_err(|error| Error::of_query(error, prefix.chars().count()))
     }
+}
+
+fn plan_text(row: PgRow) -> Result<String, Error> {
+    let text = row.try_get_raw(0).ok().and_then(|value| value.as_str().ok().map(str::to_owned));
+    text.ok_or_else(|| Error::Unexpected("no plan".to_owned()))
 }
 
 /// Without arguments the statement has no name on the server. With some it has one, because sqlx
