@@ -19,6 +19,9 @@ use crate::transport::{Frame, Reader, Transport, Writer};
 /// Messages handled before what they led to is written.
 const MESSAGES_PER_TURN: usize = 256;
 
+/// After so many of them it is looked whether their answers still find room.
+const MESSAGES_PER_LOOK: usize = 16;
+
 /// While this much waits to be written, changes stay with their subscribers, where each is kept
 /// once however often it happens.
 const CHANGES_WATER_BYTES: usize = 64 * 1024;
@@ -90,8 +93,8 @@ async fn converse(
 /// Handles the messages already here, up to a turn's and while the answers find room. `true` if
 /// there may be more.
 fn handle_some(reader: &mut impl Reader, session: &Session, may_handle: impl Fn() -> bool) -> bool {
-    for _ in 0..MESSAGES_PER_TURN {
-        if !may_handle() {
+    for handled in 0..MESSAGES_PER_TURN {
+        if handled > 0 && handled % MESSAGES_PER_LOOK == 0 && !may_handle() {
             return true;
         }
         match reader.next() {
