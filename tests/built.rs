@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use workspace_tests::install;
+
 /// Not servers of the workspace but those in `servers/`, written for a test.
 pub(crate) const ASKER: &str = "asker";
 pub(crate) const NOISY: &str = "noisy";
@@ -28,16 +30,9 @@ pub(crate) fn binary(package: &str) -> PathBuf {
     target_folder().join(folder).join(format!("{package}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// Without what cargo says of this package: build scripts that look at it would run again, and all
-/// that depends on them be compiled again.
 pub(crate) fn cargo() -> Command {
     let mut cargo = Command::new(env!("CARGO"));
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
-            cargo.env_remove(name);
-        }
-    }
+    install::without_package(&mut cargo);
     cargo
 }
 

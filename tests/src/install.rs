@@ -118,3 +118,14 @@ pub fn run(command: &mut Command) -> Result<()> {
     }
     Ok(())
 }
+
+/// Has a cargo that is run inside another hear nothing of the package around it: build scripts that
+/// look at it would run again, and all that depends on them be compiled again.
+pub fn without_package(cargo: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(name);
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-use workspace_tests::{github, postgres};
+use workspace_tests::{github, install, postgres};
 
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
@@ -117,7 +117,7 @@ impl Workspace {
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(cargo());
         command.args(arguments).current_dir(&self.root);
-        without_package(&mut command);
+        install::without_package(&mut command);
         command
     }
 
@@ -159,17 +159,6 @@ pub(crate) fn shown(command: &Command) -> String {
 
 pub(crate) fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str> {
     value.get(key).and_then(Value::as_str).with_context(|| format!("no text `{key}` in {value}"))
-}
-
-/// What cargo says of this package is no news for the packages it builds now: a build script that
-/// looks at it would run again, and all that depends on it be compiled again.
-fn without_package(cargo: &mut Command) {
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
-            cargo.env_remove(name);
-        }
-    }
 }
 
 fn cargo() -> String {

@@ -16,6 +16,7 @@ use super::database::{Database, lock};
 use super::error::Error;
 use super::lease::{Access, Lease};
 use super::query::random_name;
+use super::rows::text;
 use super::sample::Sample;
 use super::statement::UserSql;
 use super::{denied, lexer, params};
@@ -176,10 +177,7 @@ async fn perform(lease: &mut Lease, change: &Change) -> Result<Effect, Error> {
             ORDER BY 1",
         ))
         .await?;
-    let text = |row: &sqlx::postgres::PgRow| {
-        row.try_get_raw(0).ok().and_then(|value| value.as_str().ok().map(str::to_owned))
-    };
-    let locks = rows.iter().filter_map(text).collect();
+    let locks = rows.iter().filter_map(|row| text(row, 0)).collect();
     Ok(Effect { rows_affected, locks, samples: Vec::new() })
 }
 
@@ -192,11 +190,7 @@ impl Proof {
         let [row] = rows.as_slice() else {
             return Err(Error::Input("Nothing was written: `verify` must give one row".to_owned()));
         };
-        let text = |column: usize| {
-            let value = row.try_get_raw(column).ok()?;
-            value.as_str().ok().map(str::to_owned)
-        };
-        let found: Vec<Option<String>> = (0..row.len()).map(text).collect();
+        let found: Vec<Option<String>> = (0..row.len()).map(|column| text(row, column)).collect();
         let same = found.len() == self.expected.len()
             && found.iter().zip(&self.expected).all(|(found, expected)| is_same(found, expected));
         if same {

@@ -8,6 +8,7 @@ use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgConnection, PgTypeInfo};
 use sqlx::{Arguments, AssertSqlSafe, Encode, Executor, Postgres, Row, Type};
 
 use super::error::Error;
+use super::rows;
 use super::statement::UserSql;
 
 /// A parameter in the binary form of its type.
@@ -93,7 +94,7 @@ async fn expected(connection: &mut PgConnection) -> Result<Vec<Expected>, Error>
         ))
         .await?;
     let read = |row: &sqlx::postgres::PgRow| {
-        let text = |column: usize| row.try_get_raw(column).ok()?.as_str().ok().map(str::to_owned);
+        let text = |column: usize| rows::text(row, column);
         Some(Expected {
             oid: Oid(text(0)?.parse().ok()?),
             name: text(1)?,

@@ -189,6 +189,11 @@ impl Reader {
     }
 }
 
+/// A value as text; `None` for NULL and what is no text.
+pub(super) fn text(row: &PgRow, column: usize) -> Option<String> {
+    row.try_get_raw(column).ok()?.as_str().ok().map(str::to_owned)
+}
+
 fn sqlx_str(sql: &'static str) -> sqlx::SqlStr {
     sqlx::SqlSafeStr::into_sql_str(sql)
 }

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::{AssertSqlSafe, Executor, Row};
+use sqlx::{AssertSqlSafe, Executor};
 
 use super::database::Database;
 use super::error::Error;
 use super::lease::{Access, Lease};
+use super::rows::text;
 
 /// Some rows of one table that a change touches, in the order of its primary key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -127,8 +128,4 @@ async fn rows(
     let rows = connection.fetch_all(sqlx::raw_sql(AssertSqlSafe(sql))).await?;
     let shown = |row: &PgRow| serde_json::from_str(&text(row, 0)?).ok();
     Ok(rows.iter().filter_map(shown).collect())
-}
-
-fn text(row: &PgRow, column: usize) -> Option<String> {
-    row.try_get_raw(column).ok()?.as_str().ok().map(str::to_owned)
 }

@@ -9,9 +9,10 @@
 
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::query::Query;
-use sqlx::{Arguments, AssertSqlSafe, Executor, Postgres, Row};
+use sqlx::{Arguments, AssertSqlSafe, Executor, Postgres};
 
 use super::error::Error;
+use super::rows::text;
 
 /// SQL that somebody else wrote. It has no `Display` and cannot become a query of sqlx by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,8 +140,7 @@ impl UserSql {
 }
 
 fn plan_text(row: PgRow) -> Result<String, Error> {
-    let text = row.try_get_raw(0).ok().and_then(|value| value.as_str().ok().map(str::to_owned));
-    text.ok_or_else(|| Error::Unexpected("no plan".to_owned()))
+    text(&row, 0).ok_or_else(|| Error::Unexpected("no plan".to_owned()))
 }
 
 /// Without arguments the statement has no name on the server. With some it has one, because sqlx

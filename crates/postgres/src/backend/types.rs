@@ -5,9 +5,10 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use serde::Deserialize;
 use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, Executor, Row};
+use sqlx::{AssertSqlSafe, Executor};
 
 use super::error::Error;
+use super::rows;
 
 /// How a value of a type becomes JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,9 +146,7 @@ async fn look_up(connection: &mut PgConnection, oids: &[u32]) -> Result<HashMap<
     let rows = connection.fetch_all(sqlx::raw_sql(sql)).await?;
     let mut found = HashMap::new();
     for row in rows {
-        let text = |column: usize| {
-            row.try_get_raw(column).ok().and_then(|value| value.as_str().ok().map(str::to_owned))
-        };
+        let text = |column: usize| rows::text(&row, column);
         let number = |column| text(column).and_then(|text| text.parse::<u32>().ok());
         let (Some(oid), Some(name), Some(base)) = (number(0), text(1), number(2)) else {
             continue;
