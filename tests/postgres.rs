@@ -15,10 +15,12 @@ use workspace_tests::web::server::HttpServer;
 use crate::built::{binary, workspace};
 use crate::policies::running::Running;
 
-/// Rounds of each way; more with `MCP_CANCEL_ROUNDS`, for example 100.
+/// Rounds of each way. With `MCP_CANCEL_ROUNDS`, for example 100, they are measured: on a quiet
+/// machine most queries are gone `AT_ONCE`, counted from the end of the call.
 const ROUNDS: usize = 5;
-/// From the end of the call to the end of its query, in most rounds.
 const AT_ONCE: Duration = Duration::from_millis(50);
+/// On a busy machine: well before PostgreSQL notices by itself.
+const SOON: Duration = Duration::from_millis(600);
 /// In every round: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -35,8 +37,8 @@ fn both_descriptions_of_the_database_are_the_same() {
 
 #[test]
 fn no_query_outlives_its_call() {
-    let rounds = std::env::var("MCP_CANCEL_ROUNDS").ok().and_then(|text| text.parse().ok());
-    let rounds = rounds.unwrap_or(ROUNDS);
+    let measured = std::env::var("MCP_CANCEL_ROUNDS").ok().and_then(|text| text.parse().ok());
+    let (rounds, soon) = measured.map_or((ROUNDS, SOON), |rounds| (rounds, AT_ONCE));
     let cluster = Cluster::start("sleepers", ASLEEP).unwrap();
     let mut rig = Rig { url: cluster.url("sleepers"), watcher: None };
     type Way = fn(&mut Rig, usize) -> Vec<Duration>;
@@ -54,7 +56,7 @@ fn no_query_outlives_its_call() {
         let (median, longest) = (took[took.len() / 2], took[took.len() - 1]);
         println!("{name}: {} rounds, median {median:.1?}, longest {longest:.1?}", took.len());
         // Of a server that was killed, PostgreSQL notices within a second by itself.
-        let allowed = if name == "killed" { Duration::from_secs(2) } else { AT_ONCE };
+        let allowed = if name == "killed" { Duration::from_secs(5) } else { soon };
         assert!(median <= allowed, "{name}: {took:?}");
         assert_eq!(rig.sleeping(), 0, "{name}");
     }
