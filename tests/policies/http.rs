@@ -215,10 +215,10 @@ pub(super) fn max_sessions(subject: &Subject) {
 
 pub(super) fn session_idle(subject: &Subject) {
     let web = Web::start(subject, &["--session-idle-secs", "1"]);
+    let opened = Instant::now();
     let (idle, used, read) = (web.open(), web.open(), web.open());
     let stream = Ask::get(web.server.url()).with("mcp-session-id", &read).send().unwrap();
     assert_eq!(stream.status(), 200);
-    let opened = Instant::now();
     let sessions = || {
         let metrics = Ask::get(web.server.sibling("/metrics")).send().unwrap().body().unwrap();
         let metrics = String::from_utf8(metrics).unwrap();
