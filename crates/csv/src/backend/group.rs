@@ -194,12 +194,12 @@ impl<'a> Gathering<'a> {
 
     #[inline]
     fn count_row(&mut self, table: &TableReader) {
-        let is_counted = self.test.matches(table);
+        let (row, is_counted) = (table.row(), self.test.matches(table));
         if is_counted {
             self.matched += 1;
             self.key.clear();
             for place in self.keys {
-                grid::push_key(&mut self.key, table.field(*place));
+                grid::push_key(&mut self.key, row.field(*place));
             }
             if let Some(sketch) = &mut self.too_many {
                 sketch.add(&self.key);
@@ -217,7 +217,7 @@ impl<'a> Gathering<'a> {
         let mut stats = group.map(|group| group.stats.iter_mut());
         for ((place, column), wanted) in self.columns.iter_mut().zip(self.wanted) {
             let stats = stats.as_mut().and_then(Iterator::next);
-            match (table.field(*place), stats) {
+            match (row.field(*place), stats) {
                 (Some(cell), Some(stats)) => {
                     let class = column.classify(cell, &line);
                     stats.add(cell, class, *wanted, &line);

@@ -111,9 +111,9 @@ impl Gather for Cells<'_> {
             return classify(table, &mut self.columns);
         }
         self.matched += 1;
-        let line = || table.records.line();
+        let (row, line) = (table.row(), || table.records.line());
         for (place, column) in &mut self.columns {
-            match table.field(*place) {
+            match row.field(*place) {
                 Some(cell) => column.push(cell, self.wanted, &line),
                 None => column.push_missing(),
             };

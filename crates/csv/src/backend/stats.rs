@@ -6,6 +6,7 @@
 use super::collect::{Numbers, Texts};
 use super::column::Class;
 use super::exact;
+use super::number::{self, Short};
 use super::report::{Answers, Number, Operation, Value};
 use super::source;
 use super::tally::{Tally, Wanted};
@@ -38,11 +39,13 @@ impl Stats {
                 self.empty += 1;
                 return;
             }
+            Class::Short(short) => {
+                self.tally.add_short(short);
+                self.keep(short.into(), wanted, line);
+            }
             Class::Number(number) => {
-                self.tally.add(number, wanted, line);
-                if wanted.numbers && !self.is_over_budget {
-                    self.numbers_kept.get_or_insert_default().add(number);
-                }
+                self.tally.add(number);
+                self.keep(number, wanted, line);
             }
             Class::NullToken => self.null_tokens += 1,
             Class::NonFinite => self.non_finite += 1,
@@ -50,6 +53,20 @@ impl Stats {
         }
         if wanted.texts {
             self.texts_kept.get_or_insert_default().add(cell.trim_ascii());
+        }
+    }
+
+    /// Where only sums are wanted, this is all there is to do.
+    #[inline]
+    pub(super) fn add_short(&mut self, short: Short) {
+        self.tally.add_short(short);
+    }
+
+    #[inline]
+    fn keep(&mut self, number: number::Number, wanted: Wanted, line: &impl Fn() -> u64) {
+        self.tally.look_at(number, wanted, line);
+        if wanted.numbers && !self.is_over_budget {
+            self.numbers_kept.get_or_insert_default().add(number);
         }
     }
 
