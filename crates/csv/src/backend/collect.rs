@@ -4,10 +4,11 @@
 //! then go on as an estimate that is called one.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use foldhash::quality::RandomState;
+use hashbrown::HashMap;
+use hashbrown::hash_map::EntryRef;
 use num_bigint::BigInt;
 
 use super::exact::{self, BigDecimal};
@@ -142,11 +143,11 @@ impl Texts {
     #[inline]
     pub(super) fn add(&mut self, text: &[u8]) {
         match self {
-            Self::Counted { counts, text_bytes } => match counts.get_mut(text) {
-                Some(count) => *count += 1,
-                None => {
+            Self::Counted { counts, text_bytes } => match counts.entry_ref(text) {
+                EntryRef::Occupied(mut count) => *count.get_mut() += 1,
+                EntryRef::Vacant(place) => {
                     *text_bytes += text.len();
-                    counts.insert(text.into(), 1);
+                    place.insert_with_key(text.into(), 1);
                 }
             },
             Self::Estimated(sketch) => sketch.add(text),
