@@ -38,6 +38,8 @@ mod stats;
 mod tally;
 mod spread;
 mod collect;
+mod ranks;
+mod narrow;
 mod exact;
 mod summary;
 mod oddities;

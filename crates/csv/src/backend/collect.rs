@@ -1,7 +1,7 @@
-//! Keeps the numbers or the texts of a column, for answers that no running total gives.
+//! Keeps the texts of a column, for answers that no running total gives.
 //!
-//! Both say how many bytes they hold, so that a scan can stay within its memory: distinct texts
-//! then go on as an estimate that is called one.
+//! They say how many bytes they hold, so that a scan can stay within its memory, and then go on as an
+//! estimate that is called one.
 
 use std::cmp::Reverse;
 use std::hash::BuildHasher;
@@ -9,123 +9,9 @@ use std::hash::BuildHasher;
 use foldhash::quality::RandomState;
 use hashbrown::HashMap;
 use hashbrown::hash_map::EntryRef;
-use num_bigint::BigInt;
 
-use super::exact::{self, BigDecimal};
-use super::number::{Decimal, Number};
+use super::exact;
 use super::report;
-
-/// Numbers grouped by how they are stored, eight bytes each for all but the longest.
-#[derive(Default)]
-pub(super) struct Numbers {
-    /// Mantissas of the numbers with `index` decimals.
-    short: Vec<Vec<i64>>,
-    long: Vec<Number>,
-}
-
-impl Numbers {
-    #[inline]
-    pub(super) fn add(&mut self, number: Number) {
-        if let Number::Integer(decimal) | Number::Fraction(decimal) = number
-            && let Ok(mantissa) = i64::try_from(decimal.mantissa)
-        {
-            let scale = usize::from(decimal.scale);
-            if self.short.len() <= scale {
-                self.short.resize_with(scale + 1, Vec::new);
-            }
-            if let Some(mantissas) = self.short.get_mut(scale) {
-                mantissas.push(mantissa);
-            }
-        } else {
-            self.long.push(number);
-        }
-    }
-
-    pub(super) fn append(&mut self, later: Self) {
-        if self.short.len() < later.short.len() {
-            self.short.resize_with(later.short.len(), Vec::new);
-        }
-        for (mine, theirs) in self.short.iter_mut().zip(later.short) {
-            mine.extend(theirs);
-        }
-        self.long.extend(later.long);
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        let short: usize = self.short.iter().map(|mantissas| mantissas.capacity() * 8).sum();
-        short + self.long.capacity() * size_of::<Number>()
-    }
-
-    /// `None` without numbers.
-    pub(super) fn median(&self) -> Option<report::Number> {
-        let count = self.count();
-        let upper = self.at(count / 2)?;
-        if count % 2 == 1 {
-            return Some(self.stated(upper.to_value()));
-        }
-        let lower = self.at(count / 2 - 1)?;
-        Some(match (lower.decimal(), upper.decimal()) {
-            (Some(lower), Some(upper)) => self.stated(mean(lower, upper).to_value()),
-            _ => {
-                let mean = lower.to_f64() / 2.0 + upper.to_f64() / 2.0;
-                report::Number::inexact(exact::from_f64(mean), "mean of two numbers in f64")
-            }
-        })
-    }
-
-    /// By nearest rank: the smallest number with at least `percent` of all numbers up to it.
-    pub(super) fn quantile(&self, percent: u64) -> Option<report::Number> {
-        let rank = (self.count() as u128 * u128::from(percent)).div_ceil(100).max(1);
-        let number = self.at(usize::try_from(rank - 1).ok()?)?;
-        Some(self.stated(number.to_value()))
-    }
-
-    fn count(&self) -> usize {
-        self.short.iter().map(Vec::len).sum::<usize>() + self.long.len()
-    }
-
-    fn stated(&self, value: report::Value) -> report::Number {
-        if self.long.iter().any(|number| number.decimal().is_none()) {
-            report::Number::inexact(value, "compared in f64")
-        } else {
-            report::Number::exact(value)
-        }
-    }
-
-    /// The number with `rank` numbers before it. A walk over sorted lists would cost more memory
-    /// than choosing a pivot again and again, and a sort more time.
-    fn at(&self, rank: usize) -> Option<Number> {
-        let is_used = |list: &&Vec<i64>| !list.is_empty();
-        if self.long.is_empty() && self.short.iter().filter(is_used).count() == 1 {
-            let (scale, list) = self.short.iter().enumerate().find(|(_, list)| is_used(list))?;
-            let mut list = list.clone();
-            (rank < list.len()).then_some(())?;
-            let (_, mantissa, _) = list.select_nth_unstable(rank);
-            return Some(number(*mantissa, scale));
-        }
-        let mut all: Vec<Number> = self.long.clone();
-        for (scale, list) in self.short.iter().enumerate() {
-            all.extend(list.iter().map(|mantissa| number(*mantissa, scale)));
-        }
-        (rank < all.len()).then_some(())?;
-        let (_, found, _) = all.select_nth_unstable_by(rank, |left, right| left.compare(*right));
-        Some(*found)
-    }
-}
-
-fn number(mantissa: i64, scale: usize) -> Number {
-    let scale = u8::try_from(scale).unwrap_or_default();
-    Number::Fraction(Decimal { mantissa: mantissa.into(), scale })
-}
-
-fn mean(lower: Decimal, upper: Decimal) -> BigDecimal {
-    let scale = lower.scale.max(upper.scale);
-    let scaled = |decimal: Decimal| {
-        BigInt::from(decimal.mantissa) * BigInt::from(10).pow((scale - decimal.scale).into())
-    };
-    // A half is five tenths.
-    BigDecimal::new((scaled(lower) + scaled(upper)) * 5, u32::from(scale) + 1)
-}
 
 /// Different texts and how often each occurs, or an estimate of how many there are.
 pub(super) enum Texts {
