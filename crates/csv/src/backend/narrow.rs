@@ -36,6 +36,7 @@ pub(super) fn settle(
         if numbers.is_sample() {
             let bounds = |rank| Sought::new(rank, around(numbers, rank, Bounds::NONE));
             let sought = ranks.into_iter().map(bounds).collect();
+            numbers.give_up();
             searches.push(Search { index, typed, sought, found: Vec::new() });
         } else {
             let at = |rank: u64| Some((rank, numbers.kept_at(usize::try_from(rank).ok()?)?));

@@ -159,6 +159,11 @@ impl Numbers {
         self.found = found;
     }
 
+    /// What is kept has told where to look.
+    pub(super) fn give_up(&mut self) {
+        (self.small, self.wide, self.long) = (Vec::new(), Vec::new(), Vec::new());
+    }
+
     pub(super) fn kept(&self) -> usize {
         self.small.len() + self.wide.len() + self.long.len()
     }

@@ -144,13 +144,15 @@ impl Stats {
         numbers + self.texts_kept.as_ref().map_or(0, |kept| kept.bytes())
     }
 
-    /// Gives up what takes the most memory: counts become estimates, numbers a sample of them.
+    /// Gives up what takes the most memory: texts for an estimate, or numbers for a sample of them.
     pub(super) fn free(&mut self) {
-        if let Some(kept) = self.numbers_kept.as_mut().filter(|kept| kept.can_be_thinned()) {
-            kept.thin();
-        }
-        if let Some(kept) = &mut self.texts_kept {
-            kept.estimate();
+        let numbers = self.numbers_kept.as_mut().filter(|kept| kept.can_be_thinned());
+        let texts = self.texts_kept.as_mut().filter(|kept| kept.can_free());
+        match (numbers, texts) {
+            (Some(numbers), Some(texts)) if numbers.bytes() < texts.bytes() => texts.estimate(),
+            (Some(numbers), _) => numbers.thin(),
+            (None, Some(texts)) => texts.estimate(),
+            (None, None) => {}
         }
     }
 
@@ -194,8 +196,8 @@ impl Stats {
 
     fn mode(&self, is_numeric: bool) -> Option<Number> {
         let is_value = |text: &[u8]| !(is_numeric && is_no_number(text));
-        let (text, count) = self.texts_kept.as_ref()?.top(1, is_value)?.into_iter().next()?;
-        let mut mode = Number::exact(Value::Digits(source::decode(&text)));
+        let (text, count) = self.texts_kept.as_ref()?.mode(is_value)?;
+        let mut mode = Number::exact(Value::Digits(source::decode(text)));
         mode.occurs = Some(count);
         Some(mode)
     }
