@@ -1,9 +1,9 @@
 //! Answers questions about CSV files without ever being silently wrong. Knows nothing of MCP.
 //!
 //! Reading order follows the bytes: `sandbox` opens the file (and has a `listing` and a `watch`), `packed` unpacks it, `source` gives UTF-8,
-//! `dialect` looks at the first of them, `records` cuts them into rows, `reader` makes a table of
+//! `dialect` looks at the first of them, `records` cuts them into `fields`, `reader` makes a table of
 //! them, or of several files in a `chain`, as `reading` asks, and `parts` of a long one at the same time, `cut` where records seem to
-//! begin. `scan` hands each cell to its `column`, which reads it with `number`,
+//! begin. `scan` hands each cell to its `column`, which reads it with `number` (and its `digits`),
 //! `notation` and `dates` and adds it to its `stats`: a `tally` of numbers, their `spread`, and what is `collect`ed of
 //! texts. `exact` turns a tally into printed digits, `summary` says what an answer takes for granted
 //! and `report` is the shape of its numbers.
@@ -21,6 +21,7 @@ mod dialect;
 mod format;
 mod records;
 mod plain;
+mod fields;
 mod reader;
 mod chain;
 mod parts;
@@ -29,6 +30,7 @@ mod reading;
 mod scan;
 mod column;
 mod number;
+mod digits;
 mod notation;
 mod words;
 mod dates;
@@ -36,6 +38,8 @@ mod stats;
 mod tally;
 mod spread;
 mod collect;
+mod ranks;
+mod narrow;
 mod exact;
 mod summary;
 mod oddities;

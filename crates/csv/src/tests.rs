@@ -2,7 +2,7 @@
 //!
 //! `protocol` asks as a client does. `messy` is the catalogue of inputs and right answers, `corpus`
 //! the published part of it as files, `sandbox` tries to get out, `sums` compares with big-integer arithmetic, `structure` with tables written
-//! in every usual way, and `scanning` covers what needs more than a few bytes.
+//! in every usual way, `ranks` with less memory than numbers, and `scanning` covers what needs more than a few bytes.
 
 mod protocol;
 mod messy;
@@ -14,6 +14,7 @@ mod sandbox;
 mod sums;
 mod structure;
 mod collected;
+mod ranks;
 mod scanning;
 mod parts;
 mod globs;

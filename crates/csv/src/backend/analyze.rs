@@ -7,7 +7,7 @@ use super::reader::TableFile;
 use super::report::{Analysis, Operation};
 use super::scan::Scan;
 use super::tally::Wanted;
-use super::{Error, Observer, summary};
+use super::{Error, Observer, narrow, summary};
 
 /// What to compute of a file.
 #[derive(Default)]
@@ -34,6 +34,7 @@ pub(super) fn analyze(
     let mut scan = Scan::new(table, places)?;
     let wanted = Wanted::by(&request.operations);
     scan.read(file, wanted, &test, observer)?;
+    narrow::settle(file, &mut scan, &request.operations, &test, observer)?;
     Ok(summary::analysis(scan, &request.operations, request.filter.is_some()))
 }
 

@@ -1,203 +1,81 @@
-//! Keeps the numbers or the texts of a column, for answers that no running total gives.
+//! Keeps the texts of a column, for answers that no running total gives.
 //!
-//! Both say how many bytes they hold, so that a scan can stay within its memory: distinct texts
-//! then go on as an estimate that is called one.
+//! They say how many bytes they hold, so that a scan can stay within its memory, and then go on as an
+//! estimate that is called one.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 use foldhash::quality::RandomState;
-use num_bigint::BigInt;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
-use super::exact::{self, BigDecimal};
-use super::number::{Decimal, Number};
+use super::exact;
 use super::report;
-
-/// Numbers grouped by how they are stored, eight bytes each for all but the longest.
-#[derive(Default)]
-pub(super) struct Numbers {
-    /// Mantissas of the numbers with `index` decimals.
-    short: Vec<Vec<i64>>,
-    long: Vec<Number>,
-}
-
-impl Numbers {
-    #[inline]
-    pub(super) fn add(&mut self, number: Number) {
-        if let Number::Integer(decimal) | Number::Fraction(decimal) = number
-            && let Ok(mantissa) = i64::try_from(decimal.mantissa)
-        {
-            let scale = usize::from(decimal.scale);
-            if self.short.len() <= scale {
-                self.short.resize_with(scale + 1, Vec::new);
-            }
-            if let Some(mantissas) = self.short.get_mut(scale) {
-                mantissas.push(mantissa);
-            }
-        } else {
-            self.long.push(number);
-        }
-    }
-
-    pub(super) fn append(&mut self, later: Self) {
-        if self.short.len() < later.short.len() {
-            self.short.resize_with(later.short.len(), Vec::new);
-        }
-        for (mine, theirs) in self.short.iter_mut().zip(later.short) {
-            mine.extend(theirs);
-        }
-        self.long.extend(later.long);
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        let short: usize = self.short.iter().map(|mantissas| mantissas.capacity() * 8).sum();
-        short + self.long.capacity() * size_of::<Number>()
-    }
-
-    /// `None` without numbers.
-    pub(super) fn median(&self) -> Option<report::Number> {
-        let count = self.count();
-        let upper = self.at(count / 2)?;
-        if count % 2 == 1 {
-            return Some(self.stated(upper.to_value()));
-        }
-        let lower = self.at(count / 2 - 1)?;
-        Some(match (lower.decimal(), upper.decimal()) {
-            (Some(lower), Some(upper)) => self.stated(mean(lower, upper).to_value()),
-            _ => {
-                let mean = lower.to_f64() / 2.0 + upper.to_f64() / 2.0;
-                report::Number::inexact(exact::from_f64(mean), "mean of two numbers in f64")
-            }
-        })
-    }
-
-    /// By nearest rank: the smallest number with at least `percent` of all numbers up to it.
-    pub(super) fn quantile(&self, percent: u64) -> Option<report::Number> {
-        let rank = (self.count() as u128 * u128::from(percent)).div_ceil(100).max(1);
-        let number = self.at(usize::try_from(rank - 1).ok()?)?;
-        Some(self.stated(number.to_value()))
-    }
-
-    fn count(&self) -> usize {
-        self.short.iter().map(Vec::len).sum::<usize>() + self.long.len()
-    }
-
-    fn stated(&self, value: report::Value) -> report::Number {
-        if self.long.iter().any(|number| number.decimal().is_none()) {
-            report::Number::inexact(value, "compared in f64")
-        } else {
-            report::Number::exact(value)
-        }
-    }
-
-    /// The number with `rank` numbers before it. A walk over sorted lists would cost more memory
-    /// than choosing a pivot again and again, and a sort more time.
-    fn at(&self, rank: usize) -> Option<Number> {
-        let is_used = |list: &&Vec<i64>| !list.is_empty();
-        if self.long.is_empty() && self.short.iter().filter(is_used).count() == 1 {
-            let (scale, list) = self.short.iter().enumerate().find(|(_, list)| is_used(list))?;
-            let mut list = list.clone();
-            (rank < list.len()).then_some(())?;
-            let (_, mantissa, _) = list.select_nth_unstable(rank);
-            return Some(number(*mantissa, scale));
-        }
-        let mut all: Vec<Number> = self.long.clone();
-        for (scale, list) in self.short.iter().enumerate() {
-            all.extend(list.iter().map(|mantissa| number(*mantissa, scale)));
-        }
-        (rank < all.len()).then_some(())?;
-        let (_, found, _) = all.select_nth_unstable_by(rank, |left, right| left.compare(*right));
-        Some(*found)
-    }
-}
-
-fn number(mantissa: i64, scale: usize) -> Number {
-    let scale = u8::try_from(scale).unwrap_or_default();
-    Number::Fraction(Decimal { mantissa: mantissa.into(), scale })
-}
-
-fn mean(lower: Decimal, upper: Decimal) -> BigDecimal {
-    let scale = lower.scale.max(upper.scale);
-    let scaled = |decimal: Decimal| {
-        BigInt::from(decimal.mantissa) * BigInt::from(10).pow((scale - decimal.scale).into())
-    };
-    // A half is five tenths.
-    BigDecimal::new((scaled(lower) + scaled(upper)) * 5, u32::from(scale) + 1)
-}
 
 /// Different texts and how often each occurs, or an estimate of how many there are.
 pub(super) enum Texts {
-    Counted { counts: HashMap<Box<[u8]>, u64, RandomState>, text_bytes: usize },
+    Counted(Counts),
     Estimated(HyperLogLog),
+}
+
+/// The texts stand one behind the other, which takes little memory and gives it back at once.
+#[derive(Default)]
+pub(super) struct Counts {
+    bytes: Vec<u8>,
+    table: HashTable<Counted>,
+    hasher: RandomState,
+}
+
+struct Counted {
+    text: Range<usize>,
+    count: u64,
 }
 
 impl Default for Texts {
     fn default() -> Self {
-        Self::Counted { counts: HashMap::default(), text_bytes: 0 }
+        Self::Counted(Counts::default())
     }
 }
 
 impl Texts {
     #[inline]
     pub(super) fn add(&mut self, text: &[u8]) {
-        match self {
-            Self::Counted { counts, text_bytes } => match counts.get_mut(text) {
-                Some(count) => *count += 1,
-                None => {
-                    *text_bytes += text.len();
-                    counts.insert(text.into(), 1);
-                }
-            },
-            Self::Estimated(sketch) => sketch.add(text),
-        }
+        self.add_times(text, 1);
     }
 
     /// `later` has given nothing up.
     pub(super) fn append(&mut self, later: Self) {
-        let Self::Counted { counts: later, .. } = later else {
-            return;
-        };
-        for (text, count) in later {
-            match self {
-                Self::Counted { counts, text_bytes } => match counts.get_mut(&text) {
-                    Some(sum) => *sum += count,
-                    None => {
-                        *text_bytes += text.len();
-                        counts.insert(text, count);
-                    }
-                },
-                Self::Estimated(sketch) => sketch.add(&text),
-            }
+        if let Self::Counted(later) = later {
+            later.iter().for_each(|(text, count)| self.add_times(text, count));
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        /// Pointer, length and count, a control byte, and what the allocator adds to each text.
-        const BYTES_PER_TEXT: usize = 24 + 1 + 16;
         match self {
-            Self::Counted { counts, text_bytes } => text_bytes + counts.capacity() * BYTES_PER_TEXT,
+            Self::Counted(counts) => counts.bytes.capacity() + counts.table_bytes(),
             Self::Estimated(_) => HyperLogLog::REGISTERS,
         }
     }
 
     pub(super) fn can_free(&self) -> bool {
-        matches!(self, Self::Counted { .. })
+        matches!(self, Self::Counted(_))
     }
 
     /// Frees the texts.
     pub(super) fn estimate(&mut self) {
-        if let Self::Counted { counts, .. } = self {
+        if let Self::Counted(counts) = self {
             let mut sketch = HyperLogLog::default();
-            counts.keys().for_each(|text| sketch.add(text));
+            counts.iter().for_each(|(text, _)| sketch.add(text));
             *self = Self::Estimated(sketch);
         }
     }
 
     pub(super) fn distinct(&self, is_value: impl Fn(&[u8]) -> bool) -> report::Number {
         match self {
-            Self::Counted { counts, .. } => {
-                let count = counts.keys().filter(|text| is_value(text)).count();
+            Self::Counted(counts) => {
+                let count = counts.iter().filter(|(text, _)| is_value(text)).count();
                 report::Number::exact(exact::from_count(count as u64))
             }
             Self::Estimated(sketch) => report::Number::inexact(
@@ -207,25 +85,56 @@ impl Texts {
         }
     }
 
-    /// The most frequent texts, the smaller one first where two are as frequent; `None` once they
-    /// have been freed.
-    pub(super) fn top(
-        &self,
-        limit: usize,
-        is_value: impl Fn(&[u8]) -> bool,
-    ) -> Option<Vec<(Vec<u8>, u64)>> {
-        let Self::Counted { counts, .. } = self else {
+    /// The most frequent text, the smaller one where two are as frequent; `None` without texts, or
+    /// once they have been freed.
+    pub(super) fn mode(&self, is_value: impl Fn(&[u8]) -> bool) -> Option<(&[u8], u64)> {
+        let Self::Counted(counts) = self else {
             return None;
         };
         let values = counts.iter().filter(|(text, _)| is_value(text));
-        let mut ranked: Vec<(Reverse<u64>, &[u8])> =
-            values.map(|(text, count)| (Reverse(*count), &**text)).collect();
-        if limit < ranked.len() {
-            ranked.select_nth_unstable(limit);
-            ranked.truncate(limit);
+        values.max_by_key(|(text, count)| (*count, Reverse(*text)))
+    }
+
+    #[inline]
+    fn add_times(&mut self, text: &[u8], times: u64) {
+        match self {
+            Self::Counted(counts) => *counts.count_of(text) += times,
+            Self::Estimated(sketch) => sketch.add(text),
         }
-        ranked.sort_unstable();
-        Some(ranked.into_iter().map(|(count, text)| (text.to_vec(), count.0)).collect())
+    }
+}
+
+impl Counts {
+    /// What a table takes that is about to grow: itself, and another of twice the size.
+    fn table_bytes(&self) -> usize {
+        /// More texts than come between two looks at the memory.
+        const SOON: usize = 1 << 16;
+        let is_growing = self.table.capacity() - self.table.len() < SOON.min(self.table.len());
+        self.table.allocation_size() * if is_growing { 3 } else { 1 }
+    }
+
+    #[inline]
+    fn count_of(&mut self, text: &[u8]) -> &mut u64 {
+        let Self { bytes, table, hasher } = self;
+        let hash = hasher.hash_one(text);
+        let is_same = |counted: &Counted| bytes.get(counted.text.clone()) == Some(text);
+        let rehash = |counted: &Counted| {
+            hasher.hash_one(bytes.get(counted.text.clone()).unwrap_or_default())
+        };
+        let start = bytes.len();
+        let text_range = start..start + text.len();
+        let entry = table.entry(hash, is_same, rehash);
+        let is_new = matches!(entry, Entry::Vacant(_));
+        let counted = entry.or_insert(Counted { text: text_range, count: 0 }).into_mut();
+        if is_new {
+            bytes.extend_from_slice(text);
+        }
+        &mut counted.count
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        let text = |counted: &Counted| self.bytes.get(counted.text.clone()).unwrap_or_default();
+        self.table.iter().map(move |counted| (text(counted), counted.count))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::dates::{DateFormat, Dates};
 use super::notation;
-use super::number::{self, Number};
+use super::number::{self, Number, Short};
 use super::reading::{Notation, Reading};
 use super::report::{
     ColumnReport, ColumnType, CounterExample, Hint, Operation, Reason, TokenCount,
@@ -54,6 +54,7 @@ pub(super) struct Column {
 #[derive(Clone, Copy)]
 pub(super) enum Class {
     Empty,
+    Short(Short),
     Number(Number),
     /// A word such as NA.
     NullToken,
@@ -84,16 +85,27 @@ impl Column {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, cell: &[u8], wanted: Wanted, line: &impl Fn() -> u64) -> Class {
+    pub(super) fn push(&mut self, cell: &[u8], wanted: Wanted, line: &impl Fn() -> u64) {
+        if wanted.only_sums()
+            && self.kind != ColumnType::Text
+            && let Some(short) = number::parse_short(cell, self.mark.byte())
+        {
+            self.note_short(short);
+            self.stats.add_short(short);
+            return;
+        }
+        self.push_any(cell, wanted, line);
+    }
+
+    /// As [`Self::push`], without its short way.
+    fn push_any(&mut self, cell: &[u8], wanted: Wanted, line: &impl Fn() -> u64) {
         let class = self.classify(cell, line);
         self.stats.add(cell, class, wanted, line);
-        class
     }
 
     /// A cell that a short row does not have.
-    pub(super) fn push_missing(&mut self) -> Class {
+    pub(super) fn push_missing(&mut self) {
         self.stats.add_missing();
-        Class::Empty
     }
 
     /// For a cell that is no part of the answer but of what the column is.
@@ -103,8 +115,9 @@ impl Column {
             Class::Empty
         } else if self.kind == ColumnType::Text {
             self.classify_text(cell, line)
-        } else if let Some(number) = number::parse(cell, self.mark.byte()) {
-            self.note_number(number)
+        } else if let Some(short) = number::parse_short(cell, self.mark.byte()) {
+            self.note_short(short);
+            Class::Short(short)
         } else {
             self.classify_odd(cell, line)
         }
@@ -239,6 +252,17 @@ impl Column {
     }
 
     #[inline]
+    fn note_short(&mut self, short: Short) {
+        self.numbers += 1;
+        if short.has_mark {
+            self.scales |= 1 << short.scale;
+            self.kind = self.kind.max(ColumnType::Decimal);
+        } else {
+            self.has_other_than_boolean |= !matches!(short.mantissa, 0 | 1);
+            self.kind = self.kind.max(ColumnType::Integer);
+        }
+    }
+
     fn note_number(&mut self, number: Number) -> Class {
         self.numbers += 1;
         let kind = match number {
@@ -268,12 +292,12 @@ impl Column {
         Class::Text
     }
 
-    /// Everything that is neither a plain number nor empty, in a column that is not text yet.
+    /// Everything that is neither a short number nor empty, in a column that is not text yet.
     #[cold]
     fn classify_odd(&mut self, cell: &[u8], line: &impl Fn() -> u64) -> Class {
         let word = cell.trim_ascii();
         if let Some(number) = number::parse(word, self.mark.byte()) {
-            self.spaced += 1;
+            self.spaced += u64::from(word.len() < cell.len());
             self.note_number(number)
         } else if word.is_empty() || self.is_told_null(word) {
             Class::Empty

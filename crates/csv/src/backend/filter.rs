@@ -92,7 +92,12 @@ impl Filter {
 }
 
 impl Test {
+    #[inline(always)]
     pub(super) fn matches(&self, table: &TableReader) -> bool {
+        matches!(self, Self::Everything) || self.holds(table)
+    }
+
+    fn holds(&self, table: &TableReader) -> bool {
         match self {
             Self::Everything => true,
             Self::Cell(column, check) => {

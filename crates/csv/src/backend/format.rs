@@ -12,9 +12,15 @@ pub(super) struct Format {
 }
 
 impl Format {
-    pub(super) fn parser(self) -> csv_core::Reader {
+    pub(super) fn parser(self, is_primed: bool) -> csv_core::Reader {
         let escape = self.escapes.then_some(b'\\');
-        csv_core::ReaderBuilder::new().delimiter(self.delimiter).escape(escape).build()
+        let mut parser =
+            csv_core::ReaderBuilder::new().delimiter(self.delimiter).escape(escape).build();
+        if is_primed {
+            // It would take the bytes of a byte order mark for one where it has read nothing yet.
+            let _read = parser.read_record(b"x\n", &mut [0; 8], &mut [0; 8]);
+        }
+        parser
     }
 
     /// Whether a record has its quotes around whole fields and nowhere else.

@@ -3,9 +3,9 @@
 //! All groups are held at once. Where they do not fit into memory the call is refused with an
 //! estimate of how many there are, because the sums of some groups are no answer.
 
-use std::collections::HashMap;
-
 use foldhash::quality::RandomState;
+use hashbrown::HashMap;
+use hashbrown::hash_map::EntryRef;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -171,9 +171,9 @@ impl Gather for Gathering<'_> {
         for (key, theirs) in later.groups {
             if let Some(sketch) = &mut self.too_many {
                 sketch.add(&key);
-            } else if let Some(mine) =
-                group_of(&mut self.groups, &key, self.wanted.len(), &mut self.key_bytes)
-            {
+            } else {
+                let columns = self.wanted.len();
+                let mine = group_of(&mut self.groups, &key, columns, &mut self.key_bytes);
                 mine.append(theirs, lines_before);
             }
         }
@@ -194,22 +194,20 @@ impl<'a> Gathering<'a> {
 
     #[inline]
     fn count_row(&mut self, table: &TableReader) {
-        let is_counted = self.test.matches(table);
+        let (row, is_counted) = (table.row(), self.test.matches(table));
         if is_counted {
             self.matched += 1;
             self.key.clear();
             for place in self.keys {
-                grid::push_key(&mut self.key, table.field(*place));
+                grid::push_key(&mut self.key, row.field(*place));
             }
             if let Some(sketch) = &mut self.too_many {
                 sketch.add(&self.key);
                 return;
             }
         }
-        let mut group = match is_counted {
-            true => group_of(&mut self.groups, &self.key, self.wanted.len(), &mut self.key_bytes),
-            false => None,
-        };
+        let mut group = is_counted
+            .then(|| group_of(&mut self.groups, &self.key, self.wanted.len(), &mut self.key_bytes));
         if let Some(group) = &mut group {
             group.rows += 1;
         }
@@ -217,7 +215,7 @@ impl<'a> Gathering<'a> {
         let mut stats = group.map(|group| group.stats.iter_mut());
         for ((place, column), wanted) in self.columns.iter_mut().zip(self.wanted) {
             let stats = stats.as_mut().and_then(Iterator::next);
-            match (table.field(*place), stats) {
+            match (row.field(*place), stats) {
                 (Some(cell), Some(stats)) => {
                     let class = column.classify(cell, &line);
                     stats.add(cell, class, *wanted, &line);
@@ -257,14 +255,15 @@ fn group_of<'a>(
     key: &[u8],
     columns: usize,
     key_bytes: &mut usize,
-) -> Option<&'a mut Group> {
-    // `entry` would need an owned key for every row.
-    if !groups.contains_key(key) {
-        *key_bytes += key.len();
-        let stats = std::iter::repeat_with(Stats::default).take(columns).collect();
-        groups.insert(key.into(), Group { rows: 0, stats });
+) -> &'a mut Group {
+    match groups.entry_ref(key) {
+        EntryRef::Occupied(group) => group.into_mut(),
+        EntryRef::Vacant(place) => {
+            *key_bytes += key.len();
+            let stats = std::iter::repeat_with(Stats::default).take(columns).collect();
+            place.insert_with_key(key.into(), Group { rows: 0, stats })
+        }
     }
-    groups.get_mut(key)
 }
 
 fn conclude(

@@ -11,6 +11,7 @@ use super::filter::Test;
 use super::reader::TableFile;
 use super::report::{ColumnType, Operation, Value};
 use super::scan::Scan;
+use super::source::Encoding;
 use super::sql::{self, Field};
 use super::tally::Wanted;
 use super::{Error, Observer, exact, summary};
@@ -119,6 +120,15 @@ fn unloadable(scan: &Scan) -> Option<&'static str> {
     if oddities.unterminated_quote.is_some() {
         return Some("no database will load this file as it is: a quote is never closed");
     }
-    let is_ragged = oddities.short_rows.is_some() || oddities.long_rows.is_some();
-    is_ragged.then_some("databases refuse rows with too few or too many fields: mend them first")
+    if matches!(scan.table.records.source().encoding(), Encoding::Utf16Le | Encoding::Utf16Be) {
+        return Some("databases read UTF-8: convert the file first");
+    }
+    if oddities.short_rows.is_some() || oddities.long_rows.is_some() {
+        return Some("databases refuse rows with too few or too many fields: mend them first");
+    }
+    if oddities.stray_quotes.is_some() {
+        return Some("databases refuse quotes in the middle of a field: mend them first");
+    }
+    let differs = "databases differ in what they make of blank lines: remove them first";
+    (oddities.blank_lines > 0).then_some(differs)
 }

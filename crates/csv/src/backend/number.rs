@@ -1,9 +1,11 @@
 //! Reads one cell as a number without losing a digit.
 //!
-//! This runs for every numeric cell of the file, so the common forms are one loop over ASCII
-//! digits into a `u64`; everything rare goes through `parse_long`.
+//! This runs for every numeric cell of the file, so the short ones are read as one word; everything
+//! rare goes through `parse_long`.
 
 use std::cmp::Ordering;
+
+use super::digits;
 
 /// `mantissa / 10^scale`: any number of up to 38 digits, exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,31 +26,71 @@ pub(super) enum Number {
 /// The most digits `i128` always holds, and so the largest scale.
 pub(super) const MAX_DIGITS: u32 = 38;
 
+/// A number of up to 18 digits and no exponent, as nearly all are: small enough to be handed on in
+/// registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Short {
+    pub(super) mantissa: i64,
+    pub(super) scale: u8,
+    pub(super) has_mark: bool,
+}
+
 /// `None` for everything that is not plainly a number: words, `1,234`, `$5`, and also `02134`,
 /// which is an identifier. `mark` is the decimal mark of the column.
-#[inline]
 pub(super) fn parse(cell: &[u8], mark: u8) -> Option<Number> {
-    let (is_negative, body) = split_sign(cell);
-    if body.len() > MAX_U64_DIGITS + 1 {
-        return parse_long(is_negative, body, mark);
+    if let Some(short) = parse_short(cell, mark) {
+        return Some(short.into());
     }
-    let (whole, whole_len) = take_digits(0, body);
+    let (is_negative, body) = split_sign(cell);
+    let may_be_one = matches!(body, [b'0'..=b'9', ..]) || body.first() == Some(&mark);
+    if may_be_one { parse_long(is_negative, body, mark) } else { None }
+}
+
+/// As [`parse`], for those that are short; of the others it may not be known whether they are any.
+#[inline(always)]
+pub(super) fn parse_short(cell: &[u8], mark: u8) -> Option<Short> {
+    let (is_negative, body) = split_sign(cell);
+    let len = body.len();
+    if len > digits::PER_WORD {
+        return parse_longer(is_negative, body, mark);
+    }
+    let word = digits::word(body);
+    let whole_len = digits::count(word);
+    let [first, ..] = word.to_le_bytes();
+    if len == 0 || (whole_len > 1 && first == b'0') {
+        return None;
+    }
+    if whole_len == len {
+        return Some(Short::new(is_negative, digits::value(word, len), None));
+    }
+    let [byte, ..] = (word >> (8 * whole_len)).to_le_bytes();
+    // The digits on both sides of the mark, moved together.
+    let whole = (1 << (8 * whole_len)) - 1;
+    let word = (word & whole) | ((word >> 8) & !whole);
+    if byte != mark || len == 1 || digits::count(word) != len - 1 {
+        return None;
+    }
+    let value = digits::value(word, len - 1);
+    Some(Short::new(is_negative, value, Some(len - 1 - whole_len)))
+}
+
+/// What does not fit into one word.
+#[inline(never)]
+fn parse_longer(is_negative: bool, body: &[u8], mark: u8) -> Option<Short> {
+    const MAX_SHORT_DIGITS: usize = 18;
+    if body.len() > MAX_SHORT_DIGITS + 1 {
+        return None;
+    }
+    let (whole, whole_len) = digits::append(0, body);
     if whole_len > 1 && body.first() == Some(&b'0') {
         return None;
     }
     match body.split_at_checked(whole_len)?.1 {
-        [] if (1..=MAX_U64_DIGITS).contains(&whole_len) => {
-            Some(Number::Integer(decimal(is_negative, whole, 0)))
-        }
+        [] if whole_len <= MAX_SHORT_DIGITS => Some(Short::new(is_negative, whole, None)),
         [byte, fraction @ ..] if *byte == mark => {
-            let (mantissa, scale) = take_digits(whole, fraction);
-            if scale < fraction.len() {
-                return parse_long(is_negative, body, mark);
-            }
-            let scale = u8::try_from(scale).ok()?;
-            (body.len() > 1).then(|| Number::Fraction(decimal(is_negative, mantissa, scale)))
+            let (value, scale) = digits::append(whole, fraction);
+            (scale == fraction.len()).then(|| Short::new(is_negative, value, Some(scale)))
         }
-        [] | [b'e' | b'E', ..] => parse_long(is_negative, body, mark),
         _ => None,
     }
 }
@@ -89,8 +131,6 @@ impl Decimal {
     }
 }
 
-const MAX_U64_DIGITS: usize = 19;
-
 fn split_sign(cell: &[u8]) -> (bool, &[u8]) {
     match cell {
         [b'-', body @ ..] => (true, body),
@@ -99,24 +139,27 @@ fn split_sign(cell: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// Appends leading digits to `value`; wraps beyond 19 of them, which the callers rule out.
-#[inline]
-fn take_digits(mut value: u64, bytes: &[u8]) -> (u64, usize) {
-    let mut len = 0;
-    for byte in bytes {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            break;
-        }
-        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-        len += 1;
+impl Short {
+    /// Of up to 18 digits, `scale` of them behind the decimal mark if it has one.
+    #[inline]
+    fn new(is_negative: bool, magnitude: u64, scale: Option<usize>) -> Self {
+        let mantissa = magnitude.cast_signed();
+        let mantissa = if is_negative { -mantissa } else { mantissa };
+        Self { mantissa, scale: scale.unwrap_or(0) as u8, has_mark: scale.is_some() }
     }
-    (value, len)
+
+    #[inline]
+    pub(super) fn decimal(self) -> Decimal {
+        Decimal { mantissa: self.mantissa.into(), scale: self.scale }
+    }
 }
 
-fn decimal(is_negative: bool, magnitude: u64, scale: u8) -> Decimal {
-    let mantissa = i128::from(magnitude);
-    Decimal { mantissa: if is_negative { -mantissa } else { mantissa }, scale }
+impl From<Short> for Number {
+    #[inline]
+    fn from(short: Short) -> Self {
+        let decimal = short.decimal();
+        if short.has_mark { Self::Fraction(decimal) } else { Self::Integer(decimal) }
+    }
 }
 
 #[cold]
@@ -197,7 +240,7 @@ fn split_digits(bytes: &[u8]) -> (&[u8], &[u8]) {
 /// Exponents beyond six digits are nothing a number needs.
 fn parse_exponent(bytes: &[u8]) -> Option<i32> {
     let (is_negative, digits) = split_sign(bytes);
-    let (value, len) = take_digits(0, digits);
+    let (value, len) = digits::append(0, digits);
     let is_whole = len == digits.len() && (1..=6).contains(&len);
     let value = i32::try_from(value).ok().filter(|_| is_whole)?;
     Some(if is_negative { -value } else { value })

@@ -12,6 +12,7 @@ use std::thread::Scope;
 use std::time::Duration;
 
 use super::reader::{Seed, TableFile, TableReader};
+use super::scan::MAX_KEPT_BYTES;
 use super::{Error, Observer, cut};
 
 /// What is gathered from the rows of a table.
@@ -28,7 +29,7 @@ pub(super) trait Gather: Send {
     fn append(&mut self, later: Self, lines_before: u64);
 }
 
-/// How a file is cut into parts.
+/// How a file is cut into parts, and how much of it may be kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cuts {
     /// Shorter files are read in one go.
@@ -36,6 +37,8 @@ pub(crate) struct Cuts {
     /// What is gathered from this much, twice for each worker, is held in memory until it is added up.
     pub(crate) part_bytes: u64,
     pub(crate) workers: usize,
+    /// For all columns of a scan together, when medians or distinct counts are asked for.
+    pub(crate) max_kept_bytes: usize,
 }
 
 impl Cuts {
@@ -44,7 +47,7 @@ impl Cuts {
     pub(crate) fn for_this_machine() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = cores.min(Self::MAX_WORKERS);
-        Self { min_bytes: 8 << 20, part_bytes: 4 << 20, workers }
+        Self { min_bytes: 8 << 20, part_bytes: 4 << 20, workers, max_kept_bytes: MAX_KEPT_BYTES }
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::chain::{Chain, Files};
 use super::column::shown;
 use super::dialect::{self, NO_DELIMITER, Sniffed};
+use super::fields::Fields;
 use super::format::Format;
 use super::number;
 use super::oddities::{Oddities, Place, Rows};
@@ -60,6 +61,12 @@ pub(super) struct Seed {
     files: Arc<Files>,
     width: usize,
     places: Option<Arc<Vec<Option<usize>>>>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a> {
+    fields: Fields<'a>,
+    places: Option<&'a [Option<usize>]>,
 }
 
 pub(super) enum FirstRecord {
@@ -194,12 +201,15 @@ impl TableReader {
     }
 
     /// `None` where a short row has no such field, or the file no such column.
-    #[inline]
     pub(super) fn field(&self, place: usize) -> Option<&[u8]> {
-        match &self.places {
-            None => self.records.field(place),
-            Some(places) => self.records.field((*places.get(place)?)?),
-        }
+        self.row().field(place)
+    }
+
+    /// For a loop over its fields.
+    #[inline]
+    pub(super) fn row(&self) -> Row<'_> {
+        let places = self.places.as_ref().map(|places| places.as_slice());
+        Row { fields: self.records.record(), places }
     }
 
     /// The whole row, in the order of the columns.
@@ -283,6 +293,17 @@ impl TableReader {
         }
         if records.has_stray_quote() {
             Rows::note(&mut self.oddities.stray_quotes, line);
+        }
+    }
+}
+
+impl<'a> Row<'a> {
+    /// As [`TableReader::field`].
+    #[inline(always)]
+    pub(super) fn field(self, place: usize) -> Option<&'a [u8]> {
+        match self.places {
+            None => self.fields.get(place),
+            Some(places) => self.fields.get((*places.get(place)?)?),
         }
     }
 }

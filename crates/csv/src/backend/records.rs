@@ -14,8 +14,9 @@ use csv_core::ReadRecordResult;
 use memchr::memchr_iter;
 
 use super::Error;
+use super::fields::Fields;
 use super::format::Format;
-use super::plain::{self, Span};
+use super::plain::Cutter;
 use super::reading::Reading;
 use super::source::Source;
 
@@ -29,7 +30,8 @@ const WINDOW_BYTES: usize = 128 << 10;
 pub(super) struct Records {
     source: Source,
     source_ended: bool,
-    parser: csv_core::Reader,
+    /// Not built before it is needed, because that takes time.
+    parser: Option<csv_core::Reader>,
     format: Format,
     /// The record being read and what follows it; bytes from `filled` on are stale.
     window: Vec<u8>,
@@ -38,10 +40,10 @@ pub(super) struct Records {
     record_len: usize,
     /// Where the parser goes on.
     next: usize,
-    /// Nothing in the record had to be unescaped: its fields are where `spans` says.
+    /// The record was not left to the parser: `cutter` has its fields.
     is_plain: bool,
-    spans: Vec<Span>,
-    /// The parser has read a record, so it takes nothing for a byte order mark any more.
+    cutter: Cutter,
+    /// A record has been read, so that nothing is taken for a byte order mark any more.
     is_primed: bool,
     /// Fields without their quotes, one after the other, and where each ends.
     unquoted: Vec<u8>,
@@ -76,7 +78,7 @@ impl Records {
         Self {
             source,
             source_ended: false,
-            parser: csv_core::Reader::new(),
+            parser: None,
             format: Format { delimiter: b',', newline: b'\n', escapes: false },
             window: vec![0; WINDOW_BYTES],
             filled: 0,
@@ -84,7 +86,7 @@ impl Records {
             record_len: 0,
             next: 0,
             is_plain: false,
-            spans: Vec::new(),
+            cutter: Cutter::new(b','),
             is_primed: false,
             unquoted: vec![0; 4096],
             ends: vec![0; 64],
@@ -115,7 +117,8 @@ impl Records {
     ) {
         self.next = prelude_len;
         self.format = Format { delimiter, newline, escapes: reading.backslash_escapes };
-        self.parser = self.format.parser();
+        self.parser = None;
+        self.cutter = Cutter::new(delimiter);
         self.is_primed = false;
     }
 
@@ -132,9 +135,8 @@ impl Records {
     /// The source stands at `offset`.
     pub(super) fn begin(&mut self, format: Format, offset: u64, line: u64) {
         self.format = format;
-        self.parser = format.parser();
-        // It would take the bytes of a byte order mark for one where it has read nothing yet.
-        let _primed = self.parser.read_record(b"x\n", &mut [0; 8], &mut [0; 8]);
+        self.parser = None;
+        self.cutter = Cutter::new(format.delimiter);
         self.is_primed = true;
         self.window_offset = offset;
         (self.filled, self.record_start, self.record_len, self.next) = (0, 0, 0, 0);
@@ -163,17 +165,16 @@ impl Records {
     /// Cuts the next record if it is a simple one and whole in the window.
     #[inline]
     fn cut_plain(&mut self) -> bool {
-        let Format { delimiter, newline, escapes } = self.format;
-        if !self.is_primed || newline != b'\n' || escapes {
+        if !self.is_primed || self.format.newline != b'\n' || self.format.escapes {
             return false;
         }
-        let rest = self.window.get(self.next..self.filled).unwrap_or_default();
-        let Some((len, end_len)) = plain::cut(rest, delimiter, &mut self.spans, MAX_FIELDS) else {
+        let window = self.window.get(..self.filled).unwrap_or_default();
+        let Some((end, end_len)) = self.cutter.cut(window, self.record_start, MAX_FIELDS) else {
             return false;
         };
-        self.field_count = self.spans.len();
-        self.record_len = len;
-        self.next += len + end_len;
+        self.field_count = self.cutter.fields(&self.window).ends.len();
+        self.record_len = end - self.record_start;
+        self.next = end + end_len;
         match end_len {
             1 => self.line_ends.lf += 1,
             _ => self.line_ends.crlf += 1,
@@ -192,7 +193,8 @@ impl Records {
                 true => b"\n",
                 false => self.window.get(self.next..self.filled).unwrap_or_default(),
             };
-            let (result, read_len, written_len, field_count) = self.parser.read_record(
+            let parser = self.parser.get_or_insert_with(|| self.format.parser(self.is_primed));
+            let (result, read_len, written_len, field_count) = parser.read_record(
                 input,
                 self.unquoted.get_mut(unquoted_len..).unwrap_or_default(),
                 self.ends.get_mut(self.field_count..).unwrap_or_default(),
@@ -221,16 +223,17 @@ impl Records {
     }
 
     /// `None` behind the last field of this record.
-    #[inline]
     pub(super) fn field(&self, index: usize) -> Option<&[u8]> {
+        self.record().get(index)
+    }
+
+    #[inline]
+    pub(super) fn record(&self) -> Fields<'_> {
         if self.is_plain {
-            let (start, end) = *self.spans.get(index)?;
-            return self.window.get(self.record_start + start..self.record_start + end);
+            return self.cutter.fields(&self.window);
         }
-        let ends = self.ends.get(..self.field_count)?;
-        let end = *ends.get(index)?;
-        let start = if index == 0 { 0 } else { *ends.get(index - 1)? };
-        self.unquoted.get(start..end)
+        let ends = self.ends.get(..self.field_count).unwrap_or_default();
+        Fields { bytes: &self.unquoted, start: 0, ends, gap: 0, quoted: None }
     }
 
     pub(super) fn fields(&self) -> impl Iterator<Item = &[u8]> {
@@ -327,6 +330,7 @@ impl Records {
         if self.source_ended {
             return Ok(false);
         }
+        self.cutter.forget();
         self.drop_read_records();
         if self.filled == self.window.len() {
             self.grow_window()?;

@@ -9,9 +9,9 @@ use super::reader::{TableFile, TableReader};
 use super::tally::Wanted;
 use super::{Error, Observer};
 
-/// For all columns of a scan together, when medians or distinct counts are asked for.
+/// Of numbers, texts or groups, unless a test says otherwise.
 pub(super) const MAX_KEPT_BYTES: usize = 64 << 20;
-const ROWS_BETWEEN_CHECKS: u64 = 1024;
+pub(super) const ROWS_BETWEEN_CHECKS: u64 = 1024;
 
 /// What is known of the columns asked for.
 pub(super) struct Scan {
@@ -43,7 +43,8 @@ impl Scan {
         observer: &dyn Observer,
     ) -> Result<(), Error> {
         let columns = std::mem::take(&mut self.columns);
-        let mut cells = Cells { columns, matched: 0, wanted, test };
+        let max_kept_bytes = file.cuts.max_kept_bytes;
+        let mut cells = Cells { columns, matched: 0, wanted, test, max_kept_bytes };
         parts::read(&mut self.table, file, &mut cells, observer)?;
         (self.columns, self.matched) = (cells.columns, cells.matched);
         self.settle();
@@ -58,7 +59,9 @@ impl Scan {
         mut look: impl FnMut(&TableReader),
     ) -> Result<(), Error> {
         let columns = std::mem::take(&mut self.columns);
-        let mut cells = Cells { columns, matched: 0, wanted, test: &Test::Everything };
+        let test = &Test::Everything;
+        let max_kept_bytes = MAX_KEPT_BYTES;
+        let mut cells = Cells { columns, matched: 0, wanted, test, max_kept_bytes };
         while self.table.advance(observer)? {
             look(&self.table);
             cells.add_row(&self.table);
@@ -94,6 +97,7 @@ struct Cells<'a> {
     matched: u64,
     wanted: Wanted,
     test: &'a Test,
+    max_kept_bytes: usize,
 }
 
 impl Gather for Cells<'_> {
@@ -105,15 +109,15 @@ impl Gather for Cells<'_> {
     #[inline]
     fn add_row(&mut self, table: &TableReader) {
         if self.wanted.keeps_cells() && table.rows.is_multiple_of(ROWS_BETWEEN_CHECKS) {
-            stay_within_memory(&mut self.columns, MAX_KEPT_BYTES);
+            stay_within_memory(&mut self.columns, self.max_kept_bytes);
         }
         if !self.test.matches(table) {
             return classify(table, &mut self.columns);
         }
         self.matched += 1;
-        let line = || table.records.line();
+        let (row, line) = (table.row(), || table.records.line());
         for (place, column) in &mut self.columns {
-            match table.field(*place) {
+            match row.field(*place) {
                 Some(cell) => column.push(cell, self.wanted, &line),
                 None => column.push_missing(),
             };
@@ -128,7 +132,7 @@ impl Gather for Cells<'_> {
         self.matched += later.matched;
         append(&mut self.columns, later.columns, lines_before);
         if self.wanted.keeps_cells() {
-            stay_within_memory(&mut self.columns, MAX_KEPT_BYTES);
+            stay_within_memory(&mut self.columns, self.max_kept_bytes);
         }
     }
 }

@@ -22,15 +22,19 @@ pub(super) struct Field {
 const MAX_DECIMAL_DIGITS: u32 = 38;
 
 pub(super) fn load(request: &Handoff, table: &TableReader, fields: &[Field]) -> String {
-    let name = identifier(&request.table);
+    let name = identifier(&request.table, request.target);
     let columns = each(fields, ",\n  ", |field| {
         let nullable = field.has_nulls;
         let kind = type_of(field, request.target);
         match (request.target, nullable) {
-            (Target::Clickhouse, true) => format!("{} Nullable({kind})", identifier(&field.name)),
-            (Target::Clickhouse, false) => format!("{} {kind}", identifier(&field.name)),
-            (_, true) => format!("{} {kind}", identifier(&field.name)),
-            (_, false) => format!("{} {kind} NOT NULL", identifier(&field.name)),
+            (Target::Clickhouse, true) => {
+                format!("{} Nullable({kind})", identifier(&field.name, request.target))
+            }
+            (Target::Clickhouse, false) => {
+                format!("{} {kind}", identifier(&field.name, request.target))
+            }
+            (_, true) => format!("{} {kind}", identifier(&field.name, request.target)),
+            (_, false) => format!("{} {kind} NOT NULL", identifier(&field.name, request.target)),
         }
     });
     let casts = each(fields, ",\n  ", |field| cast(field, request.target));
@@ -41,7 +45,9 @@ pub(super) fn load(request: &Handoff, table: &TableReader, fields: &[Field]) -> 
     };
     match request.target {
         Target::Postgres => {
-            let texts = each(fields, ", ", |field| format!("{} text", identifier(&field.name)));
+            let texts = each(fields, ", ", |field| {
+                format!("{} text", identifier(&field.name, request.target))
+            });
             format!(
                 "CREATE TABLE {name} (\n  {columns}\n);\n\
                  CREATE TEMPORARY TABLE csv_text ({texts});\n{read};\n\
@@ -57,14 +63,14 @@ pub(super) fn load(request: &Handoff, table: &TableReader, fields: &[Field]) -> 
 
 pub(super) fn verify(request: &Handoff, fields: &[Field]) -> String {
     let numbers = each(fields, "", |field| {
-        let column = identifier(&field.name);
+        let column = identifier(&field.name, request.target);
         let sum = match field.kind {
             ColumnType::Integer | ColumnType::Decimal => format!(", sum({column})"),
             _ => String::new(),
         };
         format!(", count({column}){sum}")
     });
-    format!("SELECT count(*){numbers} FROM {};", identifier(&request.table))
+    format!("SELECT count(*){numbers} FROM {};", identifier(&request.table, request.target))
 }
 
 fn type_of(field: &Field, target: Target) -> String {
@@ -95,11 +101,11 @@ fn type_of(field: &Field, target: Target) -> String {
 
 /// From the text of a cell to its value.
 fn cast(field: &Field, target: Target) -> String {
-    let column = identifier(&field.name);
+    let column = identifier(&field.name, target);
     if matches!(field.kind, ColumnType::Text | ColumnType::Empty) {
         return format!("nullif({column}, '')");
     }
-    let words = field.null_words.iter().map(|word| literal(word));
+    let words = field.null_words.iter().map(|word| literal(word, target));
     let nulls = std::iter::once("''".to_owned()).chain(words).collect::<Vec<_>>().join(", ");
     let text = match field.has_comma {
         true => format!("replace(trim({column}), ',', '.')"),
@@ -119,10 +125,10 @@ fn cast(field: &Field, target: Target) -> String {
 
 /// The file as a table of texts.
 fn read(request: &Handoff, table: &TableReader, fields: &[Field]) -> String {
-    let path = literal(&request.path);
+    let path = literal(&request.path, request.target);
     let sniffed = &table.sniffed;
     let delimiter = char::from(sniffed.delimiter.unwrap_or(b','));
-    let delimiter = literal(&delimiter.to_string());
+    let delimiter = literal(&delimiter.to_string(), request.target);
     let has_header = matches!(table.header, FirstRecord::Names(_));
     let skipped = sniffed.comment_lines + u64::from(sniffed.has_sep_line);
     match request.target {
@@ -130,7 +136,10 @@ fn read(request: &Handoff, table: &TableReader, fields: &[Field]) -> String {
             "read_csv({path}, all_varchar = true, auto_detect = false, delim = {delimiter}, \
              quote = '\"', escape = '\"', header = {has_header}, skip = {skipped}, nullstr = '', \
              columns = {{{}}})",
-            each(fields, ", ", |field| format!("{}: 'VARCHAR'", literal(&field.name)))
+            each(fields, ", ", |field| format!(
+                "{}: 'VARCHAR'",
+                literal(&field.name, request.target)
+            ))
         ),
         Target::Postgres => {
             let name = "csv_text";
@@ -140,12 +149,13 @@ fn read(request: &Handoff, table: &TableReader, fields: &[Field]) -> String {
         }
         Target::Clickhouse => {
             let skip = skipped + u64::from(has_header);
-            let texts =
-                each(fields, ", ", |field| format!("{} Nullable(String)", identifier(&field.name)));
+            let texts = each(fields, ", ", |field| {
+                format!("{} Nullable(String)", identifier(&field.name, request.target))
+            });
             format!(
                 "file({path}, 'CSV', {}) SETTINGS format_csv_delimiter = {delimiter}, \
                  input_format_csv_skip_first_lines = {skip}",
-                literal(&texts)
+                literal(&texts, request.target)
             )
         }
     }
@@ -155,10 +165,19 @@ fn each(fields: &[Field], between: &str, write: impl Fn(&Field) -> String) -> St
     fields.iter().map(write).collect::<Vec<_>>().join(between)
 }
 
-fn identifier(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+fn identifier(name: &str, target: Target) -> String {
+    format!("\"{}\"", quoted(name, '"', target))
 }
 
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
+fn literal(text: &str, target: Target) -> String {
+    format!("'{}'", quoted(text, '\'', target))
+}
+
+/// ClickHouse alone reads backslashes inside quotes as the start of an escape.
+fn quoted(text: &str, quote: char, target: Target) -> String {
+    let text = match target {
+        Target::Clickhouse => text.replace('\\', "\\\\"),
+        Target::Duckdb | Target::Postgres => text.to_owned(),
+    };
+    text.replace(quote, &format!("{quote}{quote}"))
 }

@@ -3,9 +3,11 @@
 //! Whether the column is numeric is known only at its end, so words such as NA are counted apart
 //! and become nulls or texts when the answers are drawn up.
 
-use super::collect::{Numbers, Texts};
+use super::collect::Texts;
 use super::column::Class;
 use super::exact;
+use super::number::{self, Short};
+use super::ranks::Numbers;
 use super::report::{Answers, Number, Operation, Value};
 use super::source;
 use super::tally::{Tally, Wanted};
@@ -21,7 +23,6 @@ pub(super) struct Stats {
     /// Boxed, because most columns and groups do without.
     numbers_kept: Option<Box<Numbers>>,
     texts_kept: Option<Box<Texts>>,
-    is_over_budget: bool,
 }
 
 impl Stats {
@@ -38,11 +39,13 @@ impl Stats {
                 self.empty += 1;
                 return;
             }
+            Class::Short(short) => {
+                self.tally.add_short(short);
+                self.keep(short.into(), wanted, line);
+            }
             Class::Number(number) => {
-                self.tally.add(number, wanted, line);
-                if wanted.numbers && !self.is_over_budget {
-                    self.numbers_kept.get_or_insert_default().add(number);
-                }
+                self.tally.add(number);
+                self.keep(number, wanted, line);
             }
             Class::NullToken => self.null_tokens += 1,
             Class::NonFinite => self.non_finite += 1,
@@ -53,9 +56,23 @@ impl Stats {
         }
     }
 
+    /// Where only sums are wanted, this is all there is to do.
+    #[inline]
+    pub(super) fn add_short(&mut self, short: Short) {
+        self.tally.add_short(short);
+    }
+
+    #[inline]
+    fn keep(&mut self, number: number::Number, wanted: Wanted, line: &impl Fn() -> u64) {
+        self.tally.look_at(number, wanted, line);
+        if wanted.numbers {
+            self.numbers_kept.get_or_insert_default().add(number);
+        }
+    }
+
     /// Sums in `f64` depend on the order of their numbers, and what was given up is gone.
     pub(super) fn is_mergeable(&self) -> bool {
-        !self.tally.has_inexact() && !self.is_over_budget && !self.has_freed_texts()
+        !self.tally.has_inexact() && !self.has_freed_texts()
     }
 
     /// `later` began behind `lines_before` lines.
@@ -65,7 +82,7 @@ impl Stats {
         self.null_tokens += later.null_tokens;
         self.non_finite += later.non_finite;
         self.texts += later.texts;
-        if let Some(later) = later.numbers_kept.filter(|_| !self.is_over_budget) {
+        if let Some(later) = later.numbers_kept {
             self.numbers_kept.get_or_insert_default().append(*later);
         }
         if let Some(later) = later.texts_kept {
@@ -127,21 +144,30 @@ impl Stats {
         numbers + self.texts_kept.as_ref().map_or(0, |kept| kept.bytes())
     }
 
-    /// Gives up what takes the most memory: counts become estimates, medians are left out.
+    /// Gives up what takes the most memory: texts for an estimate, or numbers for a sample of them.
     pub(super) fn free(&mut self) {
-        self.is_over_budget |= self.numbers_kept.take().is_some();
-        if let Some(kept) = &mut self.texts_kept {
-            kept.estimate();
+        let numbers = self.numbers_kept.as_mut().filter(|kept| kept.can_be_thinned());
+        let texts = self.texts_kept.as_mut().filter(|kept| kept.can_free());
+        match (numbers, texts) {
+            (Some(numbers), Some(texts)) if numbers.bytes() < texts.bytes() => texts.estimate(),
+            (Some(numbers), _) => numbers.thin(),
+            (None, Some(texts)) => texts.estimate(),
+            (None, None) => {}
         }
     }
 
     pub(super) fn can_free(&self) -> bool {
-        self.numbers_kept.is_some() || self.texts_kept.as_ref().is_some_and(|kept| kept.can_free())
+        self.numbers_kept.as_ref().is_some_and(|kept| kept.can_be_thinned())
+            || self.texts_kept.as_ref().is_some_and(|kept| kept.can_free())
     }
 
-    /// Medians were asked for, and their numbers given up.
-    pub(super) fn is_over_budget(&self) -> bool {
-        self.is_over_budget
+    pub(super) fn numbers_mut(&mut self) -> Option<&mut Numbers> {
+        self.numbers_kept.as_deref_mut()
+    }
+
+    /// Medians were asked for, and cannot be told.
+    pub(super) fn has_lost_ranks(&self) -> bool {
+        self.numbers_kept.as_ref().is_some_and(|kept| kept.has_lost_some())
     }
 
     /// Different texts were asked for, and given up.
@@ -170,8 +196,8 @@ impl Stats {
 
     fn mode(&self, is_numeric: bool) -> Option<Number> {
         let is_value = |text: &[u8]| !(is_numeric && is_no_number(text));
-        let (text, count) = self.texts_kept.as_ref()?.top(1, is_value)?.into_iter().next()?;
-        let mut mode = Number::exact(Value::Digits(source::decode(&text)));
+        let (text, count) = self.texts_kept.as_ref()?.mode(is_value)?;
+        let mut mode = Number::exact(Value::Digits(source::decode(text)));
         mode.occurs = Some(count);
         Some(mode)
     }

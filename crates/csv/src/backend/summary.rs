@@ -102,8 +102,8 @@ const COLUMN_ASSUMPTIONS: &[(&str, Applies)] = &[
         |column| column.date_format() == Some(DateFormat::Ambiguous),
     ),
     (
-        "median and quantiles are left out, because the numbers did not fit into 64 MiB; ask for fewer columns",
-        |column| column.is_numeric() && column.stats().is_over_budget(),
+        "median and quantiles are left out: the numbers did not fit into 64 MiB, and reading the file again for them came to no end",
+        |column| column.is_numeric() && column.stats().has_lost_ranks(),
     ),
 ];
 

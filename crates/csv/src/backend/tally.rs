@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use num_bigint::BigInt;
 
 use super::exact::{self, BigDecimal};
-use super::number::{Decimal, MAX_DIGITS, Number};
+use super::number::{Decimal, MAX_DIGITS, Number, Short};
 use super::report::{self, Operation};
 use super::spread::Spread;
 
@@ -43,6 +43,12 @@ struct Extreme {
 }
 
 impl Wanted {
+    /// Nothing beyond sums and counts, which are always made.
+    #[inline]
+    pub(super) fn only_sums(self) -> bool {
+        !(self.extremes || self.spread || self.keeps_cells())
+    }
+
     pub(super) fn keeps_cells(self) -> bool {
         self.numbers || self.texts
     }
@@ -60,7 +66,12 @@ impl Wanted {
 
 impl Tally {
     #[inline]
-    pub(super) fn add(&mut self, number: Number, wanted: Wanted, line: impl Fn() -> u64) {
+    pub(super) fn add_short(&mut self, short: Short) {
+        self.count += 1;
+        self.add_exact(short.decimal());
+    }
+
+    pub(super) fn add(&mut self, number: Number) {
         self.count += 1;
         match number {
             Number::Integer(decimal) | Number::Fraction(decimal) => self.add_exact(decimal),
@@ -69,6 +80,11 @@ impl Tally {
                 self.inexact_count += 1;
             }
         }
+    }
+
+    /// What more is wanted of a number that was added.
+    #[inline]
+    pub(super) fn look_at(&mut self, number: Number, wanted: Wanted, line: impl Fn() -> u64) {
         if wanted.extremes {
             self.stretch(number, line);
         }
@@ -96,21 +112,21 @@ impl Tally {
 
     #[inline]
     fn add_exact(&mut self, decimal: Decimal) {
-        match self.sums.get_mut(usize::from(decimal.scale)) {
-            Some(sum) => match sum.checked_add(decimal.mantissa) {
-                Some(grown) => *sum = grown,
-                None => self.spill(decimal),
-            },
-            None => {
-                self.sums.resize(usize::from(decimal.scale) + 1, 0);
-                self.add_exact(decimal);
-            }
+        let sum = self.sums.get_mut(usize::from(decimal.scale));
+        match sum.and_then(|sum| Some((sum.checked_add(decimal.mantissa)?, sum))) {
+            Some((grown, sum)) => *sum = grown,
+            None => self.make_room(decimal),
         }
     }
 
+    /// For the first number with so many decimals, or one that the sum of those does not hold.
     #[cold]
-    fn spill(&mut self, decimal: Decimal) {
-        if let Some(sum) = self.sums.get_mut(usize::from(decimal.scale)) {
+    fn make_room(&mut self, decimal: Decimal) {
+        let place = usize::from(decimal.scale);
+        if self.sums.len() <= place {
+            self.sums.resize(place + 1, 0);
+        }
+        if let Some(sum) = self.sums.get_mut(place) {
             let full = std::mem::replace(sum, decimal.mantissa);
             self.overflow += scaled_up(full, decimal.scale.into());
         }

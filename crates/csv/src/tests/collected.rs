@@ -64,7 +64,7 @@ fn the_middle_and_the_most_frequent() {
     }
 }
 
-/// More different texts than 64 MiB hold: the count becomes an estimate, the median is left out.
+/// More different texts than 64 MiB hold: the count becomes an estimate, the mode is left out.
 #[test]
 fn beyond_the_memory_an_estimate_is_called_one() {
     let rows: u32 = 1_200_000;

@@ -13,12 +13,13 @@ use crate::backend::{Analyze, Backend, Cuts, Error, Grouping, Observer};
 use crate::config::Config;
 use crate::server;
 
-const ONE_GO: Cuts = Cuts { min_bytes: 0, part_bytes: u64::MAX, workers: 1 };
+const ONE_GO: Cuts =
+    Cuts { min_bytes: 0, part_bytes: u64::MAX, workers: 1, max_kept_bytes: 64 << 20 };
 /// What an answer says where quotes, or the columns themselves, allow no reading by parts.
 const READ_AGAIN: &str = "parts of the file that are not to be understood by themselves";
 
 fn in_parts(part_bytes: u64) -> Cuts {
-    Cuts { min_bytes: 0, part_bytes, workers: 3 }
+    Cuts { part_bytes, workers: 3, ..ONE_GO }
 }
 
 /// Every operation on every column, and all of it again for each text of the first.

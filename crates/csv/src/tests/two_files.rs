@@ -297,6 +297,22 @@ fn names_cannot_leave_their_quotes() {
     );
 }
 
+/// ClickHouse reads a backslash as the start of an escape, wherever it stands inside quotes.
+#[test]
+fn names_cannot_leave_the_quotes_of_clickhouse() {
+    let arguments = json!({"filepath": "old.csv", "target": "clickhouse", "table": r#"t\"#});
+    let file = "\\'); DROP TABLE y; --,b\\\n1,2\n";
+    let hostile = answer(file, "", "handoff_csv", arguments);
+    let load = hostile["load"].as_str().unwrap();
+    assert!(load.starts_with(r#"CREATE TABLE "t\\" ("#), "{load}");
+    assert!(load.contains(r#""\\'); DROP TABLE y; --" Int64"#), "{load}");
+    // An identifier inside a literal: every backslash of it twice again, its apostrophe doubled.
+    assert!(
+        load.contains(r#"'"\\\\''); DROP TABLE y; --" Nullable(String), "b\\\\" Nullable"#),
+        "{load}"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..random_cases() })]
 
