@@ -1,10 +1,11 @@
-//! What `--deny` keeps from sight.
+//! What `--deny` keeps from sight, and our own journal.
 
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::error::Error;
+use super::journal::is_journal;
 use super::root::Root;
 
 /// The denied entries of all served directories.
@@ -19,7 +20,8 @@ impl<'a> Hidden<'a> {
         let is_match = |(root, _): &(PathBuf, _)| {
             real.strip_prefix(root).is_ok_and(|inner| self.deny.is_match(inner))
         };
-        !self.deny.is_empty() && self.roots.iter().any(is_match)
+        real.file_name().is_some_and(is_journal)
+            || (!self.deny.is_empty() && self.roots.iter().any(is_match))
     }
 
     /// The first served directory that holds this, and where it is.

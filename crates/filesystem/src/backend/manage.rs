@@ -151,6 +151,10 @@ impl Moving {
         FileId::of(&self.moved)
     }
 
+    pub(super) fn inode(&self) -> u64 {
+        self.moved.st_ino
+    }
+
     pub(super) fn go(&self, overwrite: bool) -> Result<(), Error> {
         // Whoever comes first after our look is not overwritten either.
         let flags = if overwrite { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
@@ -211,7 +215,7 @@ fn copy_to(
     let mode = fstat(&source).map_err(|errno| failed(errno.into()))?.st_mode & 0o777;
     let mode = Mode::from_raw_mode(mode);
     let mut temporary =
-        Temporary::beside(place, mode).map_err(|errno| failed(io::Error::from(errno)))?;
+        Temporary::beside(place, None, mode).map_err(|errno| failed(io::Error::from(errno)))?;
     let mut bytes = 0;
     loop {
         if observer.is_cancelled() {

@@ -52,7 +52,7 @@ async fn one_that_fails_leaves_all_as_they_were() {
         (edit("folder/b.txt", "missing", "x"), "was not found"),
         (edit("lines.txt", "l1", "L1"), "changed twice"),
         (edit("./folder/../lines.txt", "l1", "L1"), "changed twice"),
-        (edit("other-name", "end", "END"), "only alone"),
+        (edit("missing", "end", "END"), "was not found"),
         (json!({"path": "folder/b.txt", "content": "x", "createOnly": true}), "exists already"),
         (json!({"path": "folder/b.txt", "content": "x", "ifMatch": "1-2-3"}), "has changed"),
         (json!({"path": "../out", "content": "x"}), "outside"),
