@@ -219,6 +219,34 @@ fn what_somebody_else_has_changed_meanwhile_stays() {
     }
 }
 
+/// Nor is it forgotten that all is taken back.
+#[test]
+fn taking_back_can_be_cut_short_too() {
+    let [calls, ..] = mixed_at("several", |dir| make_files(dir, "several"), is_mixed);
+    for recovering in 0..MAX_CALLS {
+        let dir = super::scratch();
+        make_files(dir.path(), "several");
+        run_for(dir.path(), "several", calls);
+        std::fs::remove_file(dir.path().join("two")).unwrap();
+        std::fs::write(dir.path().join("two"), "theirs").unwrap();
+        let is_done = run_for(dir.path(), "recover", recovering);
+        drop(open(dir.path()));
+        for (name, content) in
+            [("one", "old"), ("two", "theirs"), ("linked", "old"), ("source", "source")]
+        {
+            let found = std::fs::read_to_string(dir.path().join(name)).unwrap();
+            assert_eq!(found, content, "{recovering} calls: {name}");
+        }
+        let kept = rests(dir.path());
+        assert_eq!(kept.len(), 1, "{recovering} calls: {kept:?}");
+        assert_eq!(std::fs::read_to_string(dir.path().join(&kept[0])).unwrap(), "new");
+        if is_done {
+            assert!(recovering > 20);
+            break;
+        }
+    }
+}
+
 #[test]
 fn a_torn_file_that_somebody_has_changed_is_left_and_the_new_contents_are_kept() {
     let change = "over 3000017 2999000";
