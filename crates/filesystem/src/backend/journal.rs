@@ -64,7 +64,10 @@ impl Journal {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(errno.into()),
         }
-        let journal = Self::open(root)?;
+        let journal = Self::open(root).inspect_err(|_| {
+            // There are file systems that say everything is somebody else's.
+            let _kept = unlinkat(&root.descriptor, name(), AtFlags::REMOVEDIR);
+        })?;
         journal.root.sync_all()?;
         Ok(journal)
     }

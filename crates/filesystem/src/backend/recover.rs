@@ -26,13 +26,15 @@ pub(super) fn at_start(sandbox: &Sandbox) {
     if sandbox.served().iter().all(|root| matches!(Journal::open(root), Err(Errno::NOENT))) {
         return;
     }
-    let started = |root: &Root| {
-        if root.access == Access::ReadOnly && Journal::open(root).is_ok() {
+    for root in sandbox.served().iter().filter(|root| root.access == Access::ReadOnly) {
+        if Journal::open(root).is_ok() {
             let at = names::spell_path(root.shown());
-            tracing::warn!("a change to {at} was interrupted; who may write there can finish it");
+            tracing::warn!(
+                "a change in {at} is being made or was interrupted; a server that may write there \
+                 finishes it"
+            );
         }
-    };
-    sandbox.served().iter().for_each(|root| started(root));
+    }
     std::thread::scope(|scope| {
         scope.spawn(|| recover(sandbox));
     });

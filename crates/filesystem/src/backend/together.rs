@@ -4,6 +4,8 @@
 use std::fs::File;
 use std::io;
 
+use rustix::io::Errno;
+
 use super::error::{Error, explain_write};
 use super::journal::Entry;
 use super::over::{self, Over};
@@ -40,7 +42,10 @@ pub(super) fn write_over(
     prepared: &Prepared,
     before: &Old,
 ) -> Result<String, Error> {
-    let failed = |cause: io::Error| explain_write(cause, &prepared.path);
+    let failed = |cause: io::Error| match Errno::from_io_error(&cause) {
+        Some(Errno::AGAIN) => Error::Moved { path: prepared.path.clone() },
+        _ => explain_write(cause, &prepared.path),
+    };
     match Entry::begin(sandbox, &[&prepared.place]).map_err(failed)? {
         None => over::write_unprotected(&prepared.place, before, &prepared.bytes).map_err(failed),
         Some(entry) => {
