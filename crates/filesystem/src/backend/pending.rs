@@ -89,7 +89,9 @@ impl<'a> Pending<'a> {
             Record::Over { .. } => match (over::open(place), &self.contents) {
                 (Ok(now), Some(Contents { new, .. })) if is_same(&now, new)? => State::Done,
                 (Ok(now), Some(Contents { old, new })) => or_blocked(is_mix(&now, old, new)?),
-                _ => State::Blocked,
+                // They go when all is done.
+                (_, None) => State::Done,
+                (Err(_), _) => State::Blocked,
             },
         })
     }
