@@ -10,7 +10,7 @@ pub(crate) enum Error {
     /// At start-up only, so the text may name what the operator typed.
     #[error("cannot serve {path:?}: {cause}")]
     Directory { path: PathBuf, cause: std::io::Error },
-    #[error("`--deny {glob}` is not a glob: {reason}")]
+    #[error("`--deny {glob}` would not do what it says: {reason}")]
     Deny { glob: String, reason: String },
     #[error("{path:?} was not found in the served directories")]
     NotFound { path: String },

@@ -57,7 +57,7 @@ impl Sandbox {
                 .map_err(|cause| Error::Directory { path: dir.clone(), cause })
         };
         let served: Vec<_> = dirs.iter().map(open).collect::<Result<_, _>>()?;
-        let bounds = Bounds { served: served.clone(), deny: globs(deny)? };
+        let bounds = Bounds { served: served.clone(), deny: globs(deny, &served)? };
         Ok(Self { roots: served, bounds: Arc::new(bounds) })
     }
 
