@@ -194,13 +194,16 @@ pub(super) fn is_mix(now: &File, old: &File, new: &File) -> io::Result<bool> {
     for at in (0..length).step_by(CHUNK_BYTES) {
         let (now, old, new) = (chunk(now, at)?, chunk(old, at)?, chunk(new, at)?);
         let fits = |(number, block): (usize, &[u8])| {
+            let at = number * BLOCK_BYTES;
+            let is_all_of = |file: &[u8]| file.get(at..at + block.len()) == Some(block);
+            // Where one of them ends, the other may go on.
             let is = |first: &[u8], then: &[u8]| {
                 block
                     .iter()
-                    .zip(number * BLOCK_BYTES..)
+                    .zip(at..)
                     .all(|(byte, at)| first.get(at).or_else(|| then.get(at)) == Some(byte))
             };
-            is(&new, &old) || is(&old, &new)
+            is_all_of(&new) || is_all_of(&old) || is(&new, &old) || is(&old, &new)
         };
         if !now.chunks(BLOCK_BYTES).enumerate().all(fits) {
             return Ok(false);

@@ -22,7 +22,10 @@ pub(super) fn contents_over(change: &str) -> (Vec<u8>, Vec<u8>) {
     let mut lengths = change.split(' ').skip(1).map(|length| length.parse::<usize>().unwrap());
     let mut bytes = |step: usize| {
         let length = lengths.next().unwrap();
-        (0..length).map(|at| u8::try_from(at * step % 251).unwrap()).collect()
+        let cycle: Vec<u8> = (0..251).map(|at| u8::try_from(at * step % 251).unwrap()).collect();
+        let mut bytes = cycle.repeat(length / cycle.len() + 1);
+        bytes.truncate(length);
+        bytes
     };
     (bytes(7), bytes(11))
 }
@@ -46,16 +49,20 @@ fn nothing_is_left_and_links_hold(dir: &Path, what: &str) {
 
 #[test]
 fn a_file_with_two_names_is_written_or_not() {
-    let mut torn = 0;
+    let (mut torn, mut first) = (0, 0);
     for change in
         ["over 1400 300", "over 300 1400", "over 500 500", "over 500 0", "over 3000017 2999000"]
     {
         let (old, new) = contents_over(change);
         let mut kinds = BTreeMap::new();
-        for calls in 0..MAX_CALLS {
+        for calls in first..MAX_CALLS {
             let dir = super::scratch();
             make_linked(dir.path(), &old);
             let is_done = run_for(dir.path(), change, calls);
+            if first == 0 && !rests(dir.path()).is_empty() {
+                // What comes before is the same for all of them.
+                first = calls - 1;
+            }
             let found = std::fs::read(dir.path().join("linked")).unwrap();
             torn += usize::from(found != old && found != new);
             drop(open(dir.path()));
