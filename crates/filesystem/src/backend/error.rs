@@ -69,7 +69,8 @@ pub(crate) enum Error {
     #[error("{path:?} has other names or another owner, so it can be changed only alone")]
     OnlyAlone { path: String },
     #[error(
-        "{path:?} is changed twice, or is in a directory that is moved; do one after the other"
+        "{path:?} is changed twice, if by another name, or is in a directory that is moved; do one \
+         after the other"
     )]
     Twice { path: String },
     #[error("nothing is known by the undo id {id:?}: it is undone already, or too long ago")]

@@ -55,7 +55,8 @@ fn a_file_with_two_names_is_written_or_not() {
     {
         let (old, new) = contents_over(change);
         let mut kinds = BTreeMap::new();
-        for calls in first..MAX_CALLS {
+        let begin = first;
+        for calls in begin..MAX_CALLS {
             let dir = super::scratch();
             make_linked(dir.path(), &old);
             let is_done = run_for(dir.path(), change, calls);
