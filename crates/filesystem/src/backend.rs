@@ -8,8 +8,10 @@
 //! `uri` and `complete` name them for resources. `replace` puts
 //! new contents in the place of old, `write` and `edit` say which (`matching` finds what an edit
 //! means, `indent` and `near_miss` help it, `charset` keeps the encoding),
-//! `apply` makes several changes at once (`step` is one of them, `undo` keeps what was there). `manage` and `remove`
-//! make, move, copy and delete. `walk` visits all below a directory but what `filter` leaves out;
+//! `apply` makes several changes at once (`step` is one of them, `undo` keeps what was there),
+//! `together` makes all of them or none, with `over` for files that must be written over and
+//! `journal` (`record` is what is in it) for the case of a crash, after which `recover` finishes
+//! what was begun (`pending` is one step). `manage` and `remove` make, move, copy and delete. `walk` visits all below a directory but what `filter` leaves out;
 //! `find`, `grep` and `tree` use it, and `page` keeps their answers small. `watch` tells when files
 //! change, with `trail` to know where to look.
 
@@ -39,6 +41,12 @@ mod near_miss;
 mod step;
 mod undo;
 mod apply;
+mod together;
+mod over;
+mod journal;
+mod record;
+mod recover;
+mod pending;
 mod manage;
 mod remove;
 mod filter;
@@ -101,6 +109,7 @@ impl Backend {
     /// Fails on anything that is not a directory, so that a typing error shows at start-up.
     pub(crate) fn open(dirs: &[(PathBuf, Access)], deny: &[String]) -> Result<Self, Error> {
         let sandbox = sandbox::Sandbox::open(dirs, deny)?;
+        recover::at_start(&sandbox);
         Ok(Self { sandbox, changing: Arc::default(), asks_clients: false, may_delete: false })
     }
 
@@ -223,6 +232,7 @@ impl Backend {
         request: &TwoPaths,
         observer: &dyn Observer,
     ) -> Result<Copied, Error> {
+        recover::recover(&self.sandbox);
         manage::copy_file(&self.sandbox, request, observer)
     }
 
@@ -237,8 +247,11 @@ impl Backend {
         remove::delete(&self.sandbox, path, recursive, observer)
     }
 
-    /// What is in the lock is whole after each call on it, whatever happens between them.
+    /// What is in the lock is whole after each call on it, whatever happens between them; and so is
+    /// what lies on the disk.
     fn alone(&self) -> MutexGuard<'_, UndoLog> {
-        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+        let alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        recover::recover(&self.sandbox);
+        alone
     }
 }

@@ -5,7 +5,8 @@ use super::edit::{self, EditFile};
 use super::error::Error;
 use super::manage::{self, TwoPaths};
 use super::sandbox::Sandbox;
-use super::step::{Staged, Step};
+use super::step::Step;
+use super::together::make_all;
 use super::undo::{Undo, UndoLog, removing};
 use super::write::{self, WriteFile};
 
@@ -50,7 +51,7 @@ pub(super) fn apply(
         }
         steps.push((step, diff));
     }
-    make(log, steps, dry_run)
+    make(sandbox, log, steps, dry_run)
 }
 
 /// Puts back what was changed under this id, all or none, unless somebody has changed it since.
@@ -61,7 +62,7 @@ pub(super) fn undo(
     dry_run: bool,
 ) -> Result<Applied, Error> {
     let steps = log.steps(sandbox, id)?;
-    let applied = make(log, steps, dry_run)?;
+    let applied = make(sandbox, log, steps, dry_run)?;
     if !dry_run {
         log.forget(id);
     }
@@ -93,19 +94,24 @@ fn prepare(sandbox: &Sandbox, change: &Change) -> Result<(Step, String), Error> 
     }
 }
 
-fn make(log: &mut UndoLog, steps: Vec<(Step, String)>, dry_run: bool) -> Result<Applied, Error> {
+fn make(
+    sandbox: &Sandbox,
+    log: &mut UndoLog,
+    steps: Vec<(Step, String)>,
+    dry_run: bool,
+) -> Result<Applied, Error> {
     let (steps, diffs): (Vec<Step>, Vec<String>) = steps.into_iter().unzip();
     must_not_overlap(&steps)?;
     let diff = edit::within_budget(diffs.concat());
     if dry_run {
         return Ok(Applied { diff, etags: Vec::new(), undo: None });
     }
-    let made = make_all(&steps)?;
+    let made = make_all(sandbox, &steps)?;
     let mut etags = Vec::new();
     let mut undos = Vec::new();
-    for (step, etag) in steps.into_iter().zip(made) {
-        etags.extend(etag.clone().map(|etag| (step.path().to_owned(), etag)));
-        undos.push(Undo::of(step, etag.unwrap_or_default()));
+    for (step, made) in steps.into_iter().zip(made) {
+        etags.extend(made.etag.clone().map(|etag| (step.path().to_owned(), etag)));
+        undos.push(Undo::of(step, made));
     }
     Ok(Applied { diff, etags, undo: log.keep(undos) })
 }
@@ -117,24 +123,4 @@ fn must_not_overlap(steps: &[Step]) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// The etag of each file there is now.
-fn make_all(steps: &[Step]) -> Result<Vec<Option<String>>, Error> {
-    let staged: Vec<Staged<'_>> = steps.iter().map(Step::stage).collect::<Result<_, _>>()?;
-    for (done, step) in staged.iter().enumerate() {
-        if let Err(failed) = step.make() {
-            return Err(taken_back(staged.iter().take(done).rev(), failed));
-        }
-    }
-    let etags: Result<_, _> = staged.iter().map(Staged::settle).collect();
-    etags.map_err(|failed| taken_back(staged.iter().rev(), failed))
-}
-
-/// What cannot be undone is said.
-fn taken_back<'a>(last_first: impl Iterator<Item = &'a Staged<'a>>, failed: Error) -> Error {
-    last_first.fold(failed, |failed, step| match step.take_back() {
-        Ok(()) => failed,
-        Err(_) => Error::NotRolledBack { path: step.path().to_owned(), failed: Box::new(failed) },
-    })
 }

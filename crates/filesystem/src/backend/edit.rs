@@ -48,7 +48,7 @@ pub(super) fn edit(sandbox: &Sandbox, request: &EditFile) -> Result<Edited, Erro
     let (prepared, diff) = prepare(sandbox, request)?;
     let etag = match &prepared.old {
         Some(old) if request.dry_run => old.etag(),
-        _ => prepared.put()?,
+        _ => prepared.put(sandbox)?,
     };
     Ok(Edited { diff, etag })
 }

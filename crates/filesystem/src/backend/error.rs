@@ -10,7 +10,7 @@ pub(crate) enum Error {
     /// At start-up only, so the text may name what the operator typed.
     #[error("cannot serve {path:?}: {cause}")]
     Directory { path: PathBuf, cause: std::io::Error },
-    #[error("`--deny {glob}` is not a glob: {reason}")]
+    #[error("`--deny {glob}` would not do what it says: {reason}")]
     Deny { glob: String, reason: String },
     #[error("{path:?} was not found in the served directories")]
     NotFound { path: String },
@@ -69,7 +69,8 @@ pub(crate) enum Error {
     #[error("{path:?} has other names or another owner, so it can be changed only alone")]
     OnlyAlone { path: String },
     #[error(
-        "{path:?} is changed twice, or is in a directory that is moved; do one after the other"
+        "{path:?} is changed twice, if by another name, or is in a directory that is moved; do one \
+         after the other"
     )]
     Twice { path: String },
     #[error("nothing is known by the undo id {id:?}: it is undone already, or too long ago")]

@@ -175,9 +175,11 @@ pub(super) fn globs(
     let wrong = |error: globset::Error| Error::Pattern { argument, reason: error.to_string() };
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
-        let anywhere = match pattern.strip_prefix('/') {
+        // As in `.gitignore`, and as people write paths.
+        let pattern = if pattern == "/" { pattern } else { pattern.trim_end_matches('/') };
+        let anywhere = match pattern.strip_prefix('/').or_else(|| pattern.strip_prefix("./")) {
             Some(anchored) => anchored.to_owned(),
-            None if pattern.contains('/') => pattern.clone(),
+            None if pattern.contains('/') => pattern.to_owned(),
             None => format!("**/{pattern}"),
         };
         let glob = GlobBuilder::new(&anywhere)

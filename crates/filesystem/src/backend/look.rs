@@ -74,7 +74,7 @@ pub(crate) struct FileInfo {
     kind: Kind,
     size_bytes: u64,
     modified_unix_secs: i64,
-    /// Octal, for example `644`.
+    /// Octal, as `644`.
     permissions: String,
     etag: String,
 }

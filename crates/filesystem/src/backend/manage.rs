@@ -7,7 +7,9 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, RenameFlags, Stat, fstat, mkdirat, renameat_with};
+use rustix::fs::{
+    AtFlags, FileType, Mode, RenameFlags, Stat, fstat, mkdirat, renameat_with, unlinkat,
+};
 use rustix::io::Errno;
 
 use super::Observer;
@@ -151,10 +153,24 @@ impl Moving {
         FileId::of(&self.moved)
     }
 
+    pub(super) fn inode(&self) -> u64 {
+        self.moved.st_ino
+    }
+
     pub(super) fn go(&self, overwrite: bool) -> Result<(), Error> {
         // Whoever comes first after our look is not overwritten either.
         let flags = if overwrite { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
-        rename(&self.source, &self.target, flags).map_err(|cause| self.explain(cause))
+        let renamed = rename(&self.source, &self.target, flags);
+        renamed.and_then(|()| self.remove_other_name()).map_err(|cause| self.explain(cause))
+    }
+
+    /// The kernel does nothing, and says it went well, if both are names of the same file.
+    fn remove_other_name(&self) -> io::Result<()> {
+        let is_same = |found: &Stat| found.st_nlink > 1 && FileId::of(found) == self.id();
+        if self.source.real != self.target.real && self.target.found.as_ref().is_some_and(is_same) {
+            unlinkat(&self.source.directory, &self.source.name, AtFlags::empty())?;
+        }
+        Ok(())
     }
 
     /// Undoes [`Moving::go`].
@@ -211,7 +227,7 @@ fn copy_to(
     let mode = fstat(&source).map_err(|errno| failed(errno.into()))?.st_mode & 0o777;
     let mode = Mode::from_raw_mode(mode);
     let mut temporary =
-        Temporary::beside(place, mode).map_err(|errno| failed(io::Error::from(errno)))?;
+        Temporary::beside(place, None, mode).map_err(|errno| failed(io::Error::from(errno)))?;
     let mut bytes = 0;
     loop {
         if observer.is_cancelled() {

@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{
@@ -16,7 +15,8 @@ use rustix::io::Errno;
 use super::error::{Error, explain, explain_write};
 use super::etag;
 use super::root::READ;
-use super::sandbox::Place;
+use super::sandbox::{Place, Sandbox};
+use super::together::write_over;
 
 /// New contents for one place, checked and ready.
 pub(super) struct Prepared {
@@ -32,7 +32,7 @@ pub(super) struct Prepared {
 /// The file that is to be replaced, and what it was like before anybody read it.
 pub(super) struct Old {
     pub(super) file: File,
-    stat: Stat,
+    pub(super) stat: Stat,
 }
 
 impl Old {
@@ -68,19 +68,26 @@ impl Old {
 
 impl Prepared {
     /// The etag of the result.
-    pub(super) fn put(&self) -> Result<String, Error> {
-        match &self.old {
-            None => create(&self.place, &self.path, &self.bytes),
-            Some(old) => replace(&self.place, &self.path, old, &self.bytes),
+    pub(super) fn put(&self, sandbox: &Sandbox) -> Result<String, Error> {
+        let Some(old) = &self.old else {
+            return create(&self.place, &self.path, &self.bytes);
+        };
+        match replace(&self.place, old, &self.bytes) {
+            Ok(Some(etag)) => Ok(etag),
+            Ok(None) => write_over(sandbox, self, old),
+            Err(cause) if Errno::from_io_error(&cause) == Some(Errno::AGAIN) => {
+                Err(Error::Moved { path: self.path.clone() })
+            }
+            Err(cause) => Err(explain_write(cause, &self.path)),
         }
     }
 
     /// The new file beside the old one, flushed, for [`Temporary::swap_in`]. `None` if only
     /// writing over the old one would keep all that belongs to it.
-    pub(super) fn stage(&self) -> io::Result<Option<Temporary<'_>>> {
+    pub(super) fn stage(&self, name: Option<String>) -> io::Result<Option<Temporary<'_>>> {
         let staged = match self.like.as_ref().or(self.old.as_ref()) {
-            None => Some(Temporary::beside(&self.place, NEW_FILE)?),
-            Some(old) => like(&self.place, old)?,
+            None => Some(Temporary::beside(&self.place, name, NEW_FILE)?),
+            Some(old) => like(&self.place, name, old)?,
         };
         if let Some(temporary) = &staged {
             (&temporary.file).write_all(&self.bytes)?;
@@ -101,15 +108,22 @@ pub(super) struct Temporary<'a> {
 }
 
 impl<'a> Temporary<'a> {
-    /// In the directory of `place`, so that a rename is enough to put it there.
-    pub(super) fn beside(place: &'a Place, mode: Mode) -> Result<Self, Errno> {
+    /// In the directory of `place`, so that a rename is enough to put it there. The journal says
+    /// what name it has.
+    pub(super) fn beside(
+        place: &'a Place,
+        wanted: Option<String>,
+        mode: Mode,
+    ) -> Result<Self, Errno> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         loop {
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".mcp-{:x}-{number:x}.tmp", std::process::id());
+            let name = wanted.clone().unwrap_or_else(|| {
+                let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+                format!(".mcp-{:x}-{number:x}.tmp", std::process::id())
+            });
             match openat(&place.directory, name.as_str(), flags, mode) {
-                Err(Errno::EXIST) => {}
+                Err(Errno::EXIST) if wanted.is_none() => {}
                 opened => {
                     return Ok(Self { place, name, file: opened?.into(), is_placed: false });
                 }
@@ -174,6 +188,11 @@ impl<'a> Temporary<'a> {
         Ok(renameat_with(directory, self.name.as_str(), directory, name, RenameFlags::NOREPLACE)?)
     }
 
+    /// It stays, whatever it is.
+    pub(super) fn leave(mut self) {
+        self.is_placed = true;
+    }
+
     pub(super) fn settle(&self) -> io::Result<String> {
         self.place.directory.sync_all()?;
         etag::of_file(&self.file)
@@ -191,7 +210,7 @@ impl Drop for Temporary<'_> {
 /// A new file. Its etag.
 fn create(place: &Place, path: &str, bytes: &[u8]) -> Result<String, Error> {
     let write = || {
-        let mut temporary = Temporary::beside(place, NEW_FILE)?;
+        let mut temporary = Temporary::beside(place, None, NEW_FILE)?;
         temporary.file.write_all(bytes)?;
         temporary.create()
     };
@@ -199,33 +218,28 @@ fn create(place: &Place, path: &str, bytes: &[u8]) -> Result<String, Error> {
 }
 
 /// New contents for `old`, which was opened at `place`. Mode, owner and extended attributes are
-/// kept, and so are hard links. The etag of the result.
-fn replace(place: &Place, path: &str, old: &Old, bytes: &[u8]) -> Result<String, Error> {
-    let write = || match like(place, old)? {
-        Some(mut temporary) => {
-            temporary.file.write_all(bytes)?;
-            still_there(place, &old.stat)?;
-            temporary.replace()
-        }
-        None => {
-            still_there(place, &old.stat)?;
-            write_over(place, &old.stat, bytes)
-        }
+/// kept. The etag of the result; `None` if it has to stay the same file.
+fn replace(place: &Place, old: &Old, bytes: &[u8]) -> io::Result<Option<String>> {
+    let Some(mut temporary) = like(place, None, old)? else {
+        return Ok(None);
     };
-    write().map_err(|cause: io::Error| match Errno::from_io_error(&cause) {
-        Some(Errno::AGAIN) => Error::Moved { path: path.to_owned() },
-        _ => explain_write(cause, path),
-    })
+    temporary.file.write_all(bytes)?;
+    still_there(place, &old.stat)?;
+    temporary.replace().map(Some)
 }
 
 /// A temporary file that could take the place of `old` unnoticed; `None` if none could, because
 /// `old` has other names or an owner we cannot give.
-fn like<'a>(place: &'a Place, old: &Old) -> io::Result<Option<Temporary<'a>>> {
+fn like<'a>(
+    place: &'a Place,
+    name: Option<String>,
+    old: &Old,
+) -> io::Result<Option<Temporary<'a>>> {
     let stat = &old.stat;
     if fstat(&old.file)?.st_nlink > 1 {
         return Ok(None);
     }
-    let temporary = match Temporary::beside(place, Mode::from_raw_mode(0o600)) {
+    let temporary = match Temporary::beside(place, name, Mode::from_raw_mode(0o600)) {
         // A file may be writable in a directory that is not.
         Err(Errno::ACCESS | Errno::PERM) => return Ok(None),
         made => made?,
@@ -262,31 +276,7 @@ fn copy_attributes(from: impl AsFd, to: impl AsFd) -> Result<(), Errno> {
 }
 
 /// Fails with `AGAIN` if the name no longer means the file, or the file is not as it was.
-fn still_there(place: &Place, before: &Stat) -> Result<(), Errno> {
+pub(super) fn still_there(place: &Place, before: &Stat) -> Result<(), Errno> {
     let now = statat(&place.directory, &place.name, AtFlags::SYMLINK_NOFOLLOW)?;
     if etag::of_stat(&now) == etag::of_stat(before) { Ok(()) } else { Err(Errno::AGAIN) }
-}
-
-/// Keeps the inode, at the price of not being atomic: should it be interrupted, what it was to be
-/// lies whole beside it. That also shows beforehand whether there is room.
-fn write_over(place: &Place, before: &Stat, bytes: &[u8]) -> io::Result<String> {
-    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(openat(&place.directory, &place.name, flags, Mode::empty())?);
-    if fstat(&file)?.st_ino != before.st_ino {
-        return Err(Errno::AGAIN.into());
-    }
-    let kept = match Temporary::beside(place, Mode::from_raw_mode(0o600)) {
-        // A file may be writable in a directory that is not.
-        Err(Errno::ACCESS | Errno::PERM) => None,
-        made => Some(made?),
-    };
-    if let Some(kept) = &kept {
-        (&kept.file).write_all(bytes)?;
-        kept.file.sync_all()?;
-    }
-    // Not truncated first: until the last moment as much as possible of either is there.
-    file.write_all_at(bytes, 0)?;
-    file.set_len(bytes.len() as u64)?;
-    file.sync_all()?;
-    etag::of_file(&file)
 }

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 
 use super::error::{Error, explain};
 use super::hidden::{Hidden, globs};
+use super::journal::is_journal;
 use super::root::{Access, READ, Root, open_root};
 use super::{beneath, names, near_names, wall};
 
@@ -56,7 +57,7 @@ impl Sandbox {
                 .map_err(|cause| Error::Directory { path: dir.clone(), cause })
         };
         let served: Vec<_> = dirs.iter().map(open).collect::<Result<_, _>>()?;
-        let bounds = Bounds { served: served.clone(), deny: globs(deny)? };
+        let bounds = Bounds { served: served.clone(), deny: globs(deny, &served)? };
         Ok(Self { roots: served, bounds: Arc::new(bounds) })
     }
 
@@ -160,6 +161,9 @@ impl Sandbox {
 
     /// Whether an entry is kept from sight. `real` is absolute and without links.
     pub(super) fn hides(&self, real: &Path) -> bool {
+        if real.iter().any(is_journal) {
+            return true;
+        }
         if self.bounds.deny.is_empty() {
             return false;
         }
@@ -178,12 +182,20 @@ impl Sandbox {
 
     /// The innermost served directory decides.
     pub(super) fn is_writable(&self, real: &Path) -> bool {
+        self.served_at(real).is_some_and(|(root, _)| root.access == Access::ReadWrite)
+    }
+
+    /// The innermost served directory that holds this, and where it is.
+    pub(super) fn served_at(&self, real: &Path) -> Option<(&Root, PathBuf)> {
         let served = self.bounds.served.iter();
-        let holding = served.filter_map(|root| Some((root.real().ok()?, root.access)));
-        let innermost = holding
-            .filter(|(root, _)| real.starts_with(root))
-            .max_by_key(|(root, _)| root.components().count());
-        innermost.is_some_and(|(_, access)| access == Access::ReadWrite)
+        let holding = served.filter_map(|root| Some((&**root, root.real().ok()?)));
+        holding
+            .filter(|(_, root)| real.starts_with(root))
+            .max_by_key(|(_, root)| root.components().count())
+    }
+
+    pub(super) fn served(&self) -> &[Arc<Root>] {
+        &self.bounds.served
     }
 
     /// Whether what lies at `real` is a served directory, or holds one.
@@ -346,9 +358,10 @@ impl Sandbox {
     /// By the path as it was given; where that leads is asked when it is open.
     fn is_denied(&self, root: &Root, inner: &Path) -> bool {
         let is_match = |path| self.bounds.deny.is_match(path);
-        self.has_denied()
-            && (inner.ancestors().any(is_match)
-                || root.real().is_ok_and(|at| self.hides(&at.join(inner))))
+        inner.iter().any(is_journal)
+            || self.has_denied()
+                && (inner.ancestors().any(is_match)
+                    || root.real().is_ok_and(|at| self.hides(&at.join(inner))))
     }
 }
 

@@ -15,6 +15,7 @@ use super::near_names;
 use super::replace::{Old, Prepared};
 use super::sandbox::Sandbox;
 use super::step::{Removing, Step};
+use super::together::Made;
 use super::write::no_parent;
 
 const MAX_RECORDS: usize = 16;
@@ -41,6 +42,8 @@ pub(super) enum Undo {
         path: String,
         old: Old,
         etag: String,
+        /// It stayed the same file, and has to.
+        is_over: bool,
     },
     /// There was no such file before.
     Created {
@@ -94,10 +97,17 @@ impl UndoLog {
 }
 
 impl Undo {
-    /// Of a step that has been made; `etag` is that of the file there is now.
-    pub(super) fn of(step: Step, etag: String) -> Self {
+    /// Of a step that has been made.
+    pub(super) fn of(step: Step, made: Made) -> Self {
+        let etag = made.etag.unwrap_or_default();
         match step {
-            Step::Put(Prepared { path, old: Some(old), .. }) => Self::Replaced { path, old, etag },
+            Step::Put(Prepared { path, old: Some(mut old), .. }) => {
+                let is_over = made.saved.is_some();
+                if let Some(saved) = made.saved {
+                    old.file = saved;
+                }
+                Self::Replaced { path, old, etag, is_over }
+            }
             Step::Put(Prepared { path, .. }) => Self::Created { path, etag },
             Step::Remove(Removing { path, old, .. }) => Self::Deleted { path, old },
             Step::Move(moving) => {
@@ -117,7 +127,7 @@ impl Undo {
     /// What has to be done, and the diff it makes.
     fn step(&self, sandbox: &Sandbox) -> Result<(Step, String), Error> {
         match self {
-            Self::Replaced { path, old, etag } => {
+            Self::Replaced { path, old, etag, is_over } => {
                 let place = sandbox.place(path)?;
                 let mut now = Old::open(&place, path, Some(etag))?;
                 let before = edit::read(&mut now.file, path)?;
@@ -125,7 +135,8 @@ impl Undo {
                 let bytes = contents(&saved, path)?;
                 let diff = edit::diff_bytes(path, &before, &bytes);
                 let path = path.clone();
-                let put = Prepared { path, place, old: Some(now), like: Some(saved), bytes };
+                let like = (!is_over).then_some(saved);
+                let put = Prepared { path, place, old: Some(now), like, bytes };
                 Ok((Step::Put(put), diff))
             }
             Self::Deleted { path, old } => {

@@ -31,7 +31,7 @@ pub(crate) struct Written {
 pub(super) fn write(sandbox: &Sandbox, request: &WriteFile) -> Result<Written, Error> {
     let prepared = prepare(sandbox, request)?;
     let (bytes, is_new) = (prepared.bytes.len() as u64, prepared.old.is_none());
-    Ok(Written { etag: prepared.put()?, bytes, is_new })
+    Ok(Written { etag: prepared.put(sandbox)?, bytes, is_new })
 }
 
 /// What the file will be; nothing is changed yet.

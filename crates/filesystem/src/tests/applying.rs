@@ -1,6 +1,7 @@
 //! apply_changes: all or none.
 
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -43,7 +44,7 @@ async fn several_files_change_together() {
 async fn one_that_fails_leaves_all_as_they_were() {
     let dir = directory();
     let inside = dir.path().join("inside");
-    std::fs::hard_link(inside.join("umlaut.txt"), inside.join("other-name")).unwrap();
+    std::fs::hard_link(inside.join("lines.txt"), inside.join("one-more-name")).unwrap();
     let client = connect_writing(dir.path()).await;
     let before = inside.join("lines.txt").metadata().unwrap().ino();
     let good = edit("lines.txt", "l2", "L2");
@@ -52,7 +53,8 @@ async fn one_that_fails_leaves_all_as_they_were() {
         (edit("folder/b.txt", "missing", "x"), "was not found"),
         (edit("lines.txt", "l1", "L1"), "changed twice"),
         (edit("./folder/../lines.txt", "l1", "L1"), "changed twice"),
-        (edit("other-name", "end", "END"), "only alone"),
+        (edit("missing", "end", "END"), "was not found"),
+        (edit("one-more-name", "l1", "L1"), "changed twice"),
         (json!({"path": "folder/b.txt", "content": "x", "createOnly": true}), "exists already"),
         (json!({"path": "folder/b.txt", "content": "x", "ifMatch": "1-2-3"}), "has changed"),
         (json!({"path": "../out", "content": "x"}), "outside"),
@@ -78,11 +80,24 @@ async fn one_that_fails_leaves_all_as_they_were() {
 #[test]
 fn what_was_swapped_in_is_taken_back_if_the_next_cannot_be() {
     let dir = directory();
+    is_taken_back(&dir.path().join("inside"));
+}
+
+#[test]
+fn what_was_written_over_is_taken_back_if_the_next_cannot_be() {
+    let dir = directory();
     let inside = dir.path().join("inside");
+    std::fs::hard_link(inside.join("lines.txt"), inside.join("linked")).unwrap();
+    is_taken_back(&inside);
+    let inode = |name: &str| inside.join(name).metadata().unwrap().ino();
+    assert_eq!(inode("lines.txt"), inode("linked"));
+}
+
+fn is_taken_back(inside: &Path) {
     for name in ["second", "other"] {
         std::fs::write(inside.join(name), "").unwrap();
     }
-    let backend = Backend::open(&[(inside.clone(), Access::ReadWrite)], &[]).unwrap();
+    let backend = Backend::open(&[(inside.to_owned(), Access::ReadWrite)], &[]).unwrap();
     let (mut applied, mut refused) = (0, 0);
     while_swapping(&inside.join("second"), &inside.join("other"), || {
         let write = |path: &str, content: String| {
@@ -108,7 +123,7 @@ fn what_was_swapped_in_is_taken_back_if_the_next_cannot_be() {
         }
     });
     assert!(applied + refused == 300 && refused > 0, "{applied} {refused}");
-    let names = std::fs::read_dir(&inside).unwrap().map(|entry| entry.unwrap().file_name());
-    let left: Vec<_> = names.filter(|name| name.to_string_lossy().ends_with(".tmp")).collect();
+    let names = std::fs::read_dir(inside).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with(".mcp-")).collect();
     assert!(left.is_empty(), "{left:?}");
 }

@@ -60,6 +60,47 @@ async fn refuses_everything_else() {
     }
 }
 
+/// However `--deny` is spelled, it denies, or the server does not start.
+#[test]
+fn what_is_denied_is_denied_in_every_spelling() {
+    let dir = directory();
+    let inside = dir.path().join("inside");
+    std::fs::write(inside.join("folder/id"), "secret").unwrap();
+    let open =
+        |deny: &str| Backend::open(&[(inside.clone(), Access::ReadOnly)], &[deny.to_owned()]);
+    let absolute = inside.join("keys").to_str().unwrap().to_owned();
+    for deny in [
+        "keys",
+        "keys/",
+        "keys//",
+        "./keys",
+        "./keys/",
+        "keys/**",
+        "**/keys",
+        "keys/id",
+        "id",
+        "*d",
+        "k[e]ys",
+        "{keys,other}/",
+        &absolute,
+        &format!("{absolute}/"),
+    ] {
+        let backend = open(deny).map_err(|error| error.to_string()).unwrap();
+        assert!(backend.info("keys/id").is_err(), "{deny}");
+        assert!(backend.info("lines.txt").is_ok(), "{deny}");
+        let is_at_any_depth = ["id", "*d"].contains(&deny);
+        assert_eq!(backend.info("folder/id").is_err(), is_at_any_depth, "{deny}");
+    }
+    let itself = inside.to_str().unwrap();
+    let outside = dir.path().join("secret.txt").to_str().unwrap().to_owned();
+    for deny in
+        ["", "/", "//", ".", "./", "..", "../x", "a/../b", "a//b", "/keys", "[", itself, &outside]
+    {
+        let said = open(deny).map(|_| ()).unwrap_err().to_string();
+        assert!(said.starts_with(&format!("`--deny {deny}` would not")), "{deny}: {said}");
+    }
+}
+
 /// How often a race is run: `MCP_FILESYSTEM_ATTACK_OPENS`, or as often as takes seconds.
 fn opens() -> u64 {
     let opens = std::env::var("MCP_FILESYSTEM_ATTACK_OPENS").ok();

@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, raise};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, gettid};
 
+use super::journal::{contents_over, journal_name};
 use crate::backend::{
     Access, Backend, Change, Content, Edit, EditFile, Observer, TwoPaths, WriteFile,
 };
@@ -19,7 +20,7 @@ const DIRECTORY: &str = "MCP_FILESYSTEM_FAULT_TEST_DIRECTORY";
 const CHANGE: &str = "MCP_FILESYSTEM_FAULT_TEST_CHANGE";
 const THREAD: &str = "thread ";
 /// No change needs as many calls.
-const MAX_CALLS: usize = 1_000;
+pub(super) const MAX_CALLS: usize = 1_000;
 
 struct Unobserved;
 
@@ -56,14 +57,21 @@ fn make(backend: &Backend, change: &str) {
         "copy" => drop(backend.copy_file(&from_to("source", "one", true), &Unobserved).unwrap()),
         "delete" => drop(backend.delete("one", false, &Unobserved).unwrap()),
         "several" => drop(backend.apply(&several(), false).unwrap()),
+        // Nothing but what comes before any change.
+        "recover" => drop(backend.create_directory("folder").unwrap()),
+        over if over.starts_with("over ") => {
+            let content = Content::Bytes(contents_over(over).1);
+            drop(backend.write(&WriteFile { content, ..write("linked") }).unwrap());
+        }
         undo => drop(backend.undo(undo, false).unwrap()),
     }
 }
 
-fn several() -> [Change; 5] {
+fn several() -> [Change; 6] {
     [
         Change::Edit(edit("one")),
         Change::Write(write("two")),
+        Change::Write(write("linked")),
         Change::Write(write("made")),
         Change::Move(from_to("source", "moved", false)),
         Change::Delete { path: "gone".to_owned(), if_match: None },
@@ -77,9 +85,16 @@ fn makes_a_change_under_a_tracer() {
         return;
     };
     let mut change = std::env::var(CHANGE).unwrap();
+    // Set aside, so that not even opening finds it.
+    let journal = dir.join(journal_name());
+    let aside = dir.join("aside");
+    let is_left = std::fs::rename(&journal, &aside).is_ok();
     let backend = Backend::open(&[(dir, Access::ReadWrite)], &[]).unwrap();
     if change == "undo" {
         change = backend.apply(&several(), false).unwrap().undo.unwrap();
+    }
+    if is_left {
+        std::fs::rename(&aside, &journal).unwrap();
     }
     ptrace::traceme().unwrap();
     eprintln!("{THREAD}{}", gettid());
@@ -108,7 +123,17 @@ fn wait(thread: Pid) -> WaitStatus {
 }
 
 /// Lets the process make `calls` calls to the kernel and kills it. `true` if it was done by then.
-fn run_for(dir: &Path, change: &str, calls: usize) -> bool {
+pub(super) fn run_for(dir: &Path, change: &str, calls: usize) -> bool {
+    run_until(dir, change, calls, |child| child.kill().unwrap())
+}
+
+/// Does `then` after so many calls, or at the end. `true` if that came first.
+pub(super) fn run_until(
+    dir: &Path,
+    change: &str,
+    calls: usize,
+    then: impl FnOnce(&mut Child),
+) -> bool {
     let (mut child, thread) = start(dir, change);
     assert!(matches!(wait(thread), WaitStatus::Stopped(_, Signal::SIGSTOP)));
     ptrace::setoptions(
@@ -126,14 +151,17 @@ fn run_for(dir: &Path, change: &str, calls: usize) -> bool {
             break;
         }
     }
-    child.kill().unwrap();
+    then(&mut child);
+    let _gone = ptrace::detach(thread, None);
     let _reaped = waitpid(thread, Some(WaitPidFlag::__WALL));
     let _reaped_already = child.wait();
     is_done
 }
 
+type Name = (&'static str, Option<&'static str>, Option<&'static str>);
+
 /// The files a change is about: name, contents before and after.
-fn files(change: &str) -> Vec<(&'static str, Option<&'static str>, Option<&'static str>)> {
+fn files(change: &str) -> Vec<Name> {
     let (old, new, source) = (Some("old"), Some("new"), Some("source"));
     match change {
         "create" => vec![("made", None, new)],
@@ -144,6 +172,7 @@ fn files(change: &str) -> Vec<(&'static str, Option<&'static str>, Option<&'stat
         _ => vec![
             ("one", old, new),
             ("two", old, new),
+            ("linked", old, new),
             ("made", None, new),
             ("source", source, None),
             ("moved", None, source),
@@ -152,79 +181,64 @@ fn files(change: &str) -> Vec<(&'static str, Option<&'static str>, Option<&'stat
     }
 }
 
+/// Those that are there before; "linked" has another name.
+pub(super) fn make_files(dir: &Path, change: &str) {
+    for (name, before, _) in files(change) {
+        if let Some(text) = before {
+            std::fs::write(dir.join(name), text).unwrap();
+        }
+        if name == "linked" {
+            std::fs::hard_link(dir.join(name), dir.join("other")).unwrap();
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    Old,
+    New,
+    /// Some of the files are old, some are new.
+    Mixed,
+}
+
+/// Fails if any file is neither.
+pub(super) fn look(dir: &Path, change: &str) -> Found {
+    let (mut is_old, mut is_new) = (true, true);
+    for (name, before, after) in files(change) {
+        let found = std::fs::read_to_string(dir.join(name)).ok();
+        let found = found.as_deref();
+        assert!(found == before || found == after, "{change}: {name} is {found:?}");
+        is_old &= found == before;
+        is_new &= found == after;
+    }
+    if is_old {
+        Found::Old
+    } else if is_new {
+        Found::New
+    } else {
+        Found::Mixed
+    }
+}
+
 /// A fresh directory, in which the change is cut short after so many calls. `true` if it was not.
 fn cut_short(change: &str, calls: usize) -> bool {
     let dir = super::scratch();
-    for (name, before, _) in files(change) {
-        if let Some(text) = before {
-            std::fs::write(dir.path().join(name), text).unwrap();
-        }
-    }
+    make_files(dir.path(), change);
     let is_done = run_for(dir.path(), change, calls);
-    for (name, before, after) in files(change) {
-        let found = std::fs::read_to_string(dir.path().join(name)).ok();
-        let found = found.as_deref();
-        let last = if change == "undo" { before } else { after };
-        let is_right = if is_done { found == last } else { found == before || found == after };
-        assert!(is_right, "{change}, {calls} calls: {name} is {found:?}");
+    let found = look(dir.path(), change);
+    assert!(found != Found::Mixed || change == "move", "{change}, {calls} calls: {found:?}");
+    if is_done {
+        assert_eq!(found, Found::New, "{change}");
     }
-    if files(change).iter().any(|(name, ..)| *name == "moved") {
-        let count =
-            ["source", "moved"].iter().filter(|name| dir.path().join(name).exists()).count();
-        assert_eq!(count, 1, "{change}, {calls} calls");
-    }
+    // Not for a change that one call to the kernel makes.
+    assert!(!dir.path().join(journal_name()).exists(), "{change}, {calls} calls");
     is_done
 }
 
-fn cut_short_everywhere(change: &str) {
-    let calls = (0..MAX_CALLS).find(|calls| cut_short(change, *calls));
-    assert!(calls.expect("done at last") > 5, "{change}: {calls:?}");
-}
-
 #[test]
-fn a_file_is_written_or_not() {
-    ["create", "write", "edit"].into_iter().for_each(cut_short_everywhere);
-}
-
-/// It has to be written in place: then what it was to be lies whole beside it.
-#[test]
-fn a_file_with_two_names_is_written_or_to_be_had() {
-    let mut torn = 0;
-    for calls in 0..MAX_CALLS {
-        let dir = super::scratch();
-        let (one, other) = (dir.path().join("one"), dir.path().join("other"));
-        std::fs::write(&one, "old and longer").unwrap();
-        std::fs::hard_link(&one, &other).unwrap();
-        let is_done = run_for(dir.path(), "write", calls);
-        let found = std::fs::read_to_string(&one).unwrap();
-        assert_eq!(found, std::fs::read_to_string(&other).unwrap());
-        let entries = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
-        let mut left = entries.filter(|path| path.extension().is_some_and(|end| end == "tmp"));
-        let left = left.next().map(|path| std::fs::read_to_string(path).unwrap());
-        if is_done {
-            assert_eq!((found.as_str(), left), ("new", None));
-            assert!(torn > 0, "nothing was ever interrupted");
-            return;
-        }
-        if found != "old and longer" && found != "new" {
-            torn += 1;
-            assert_eq!(left.as_deref(), Some("new"), "{calls} calls: {found}");
-        }
+fn one_file_is_written_moved_copied_deleted_or_not() {
+    for change in ["create", "write", "edit", "move", "copy", "delete"] {
+        let calls = (0..MAX_CALLS).find(|calls| cut_short(change, *calls));
+        assert!(calls.expect("done at last") > 5, "{change}: {calls:?}");
     }
-    panic!("never done");
-}
-
-#[test]
-fn a_file_is_moved_copied_deleted_or_not() {
-    ["move", "copy", "delete"].into_iter().for_each(cut_short_everywhere);
-}
-
-#[test]
-fn each_of_several_files_is_changed_or_not() {
-    cut_short_everywhere("several");
-}
-
-#[test]
-fn each_of_several_files_is_put_back_or_not() {
-    cut_short_everywhere("undo");
 }

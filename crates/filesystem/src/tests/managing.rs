@@ -111,3 +111,18 @@ async fn deleting_a_directory_with_something_in_it_must_be_said() {
     assert!(!inside.join("lines.txt").exists());
     assert!(refusal(&client, "delete", json!({"path": "lines.txt"})).await.contains("not found"));
 }
+
+/// The kernel says of two names of one file that it was moved, and leaves both.
+#[tokio::test]
+async fn a_file_can_be_moved_over_another_name_of_its_own() {
+    let dir = directory();
+    let inside = dir.path().join("inside");
+    std::fs::hard_link(inside.join("lines.txt"), inside.join("other")).unwrap();
+    let client = connect_writing(dir.path()).await;
+    let over = json!({"source": "lines.txt", "destination": "other", "overwrite": true});
+    assert!(!call(&client, "move_file", over).await.is_error);
+    assert!(!inside.join("lines.txt").exists());
+    let to_itself = json!({"source": "other", "destination": "./other", "overwrite": true});
+    call(&client, "move_file", to_itself).await;
+    assert_eq!(std::fs::read(inside.join("other")).unwrap(), b"l1\nl2\nl3\n");
+}

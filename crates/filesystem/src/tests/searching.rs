@@ -62,6 +62,7 @@ async fn files_are_found_by_pattern_once_and_in_order() {
             "project/src/deep/Mod.RS\nproject/src/main.rs\n[2 found]",
         ),
         (json!({"path": "project/src", "pattern": "/*.rs"}), "project/src/main.rs\n[1 found]"),
+        (json!({"path": "project/src", "pattern": "./*.rs"}), "project/src/main.rs\n[1 found]"),
         (json!({"path": "project/src", "pattern": "*/*.rs"}), "[0 found]"),
         // Patterns of the directories above hold as well.
         (json!({"path": "project", "pattern": "*.log"}), "project/keep.log\n[1 found]"),
@@ -73,6 +74,11 @@ async fn files_are_found_by_pattern_once_and_in_order() {
             json!({"path": "project", "pattern": "**/*.md", "excludePatterns": ["src"]}),
             "project/catalog.md\n[1 found]",
         ),
+        (
+            json!({"path": "project", "pattern": "**/*.md", "excludePatterns": ["./src/"]}),
+            "project/catalog.md\n[1 found]",
+        ),
+        (json!({"path": "project", "pattern": "node/"}), "project/node\n[1 found]"),
         (
             json!({"path": "project", "pattern": "{src,node}", "kind": "directory"}),
             "project/node\nproject/src\n[2 found]",

@@ -8,15 +8,15 @@ use super::backend;
 use super::edit::Edit;
 use crate::backend::{self as files, Backend, Change};
 
-/// Edit, write, move and delete several files, all of them or none. Answers with one unified diff,
-/// the new etags, and an id by which all of it can be undone.
+/// Edit, write, move and delete several files, all or none. Answers with a diff, the new etags and
+/// an id to undo it all.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ApplyChanges {
     #[serde(default)]
     #[schemars(length(max = 100))]
     changes: Vec<FileChange>,
-    /// Instead of `changes`: the id of those to put back.
+    /// The id to undo, instead of `changes`.
     #[serde(default)]
     undo: Option<String>,
     /// Only show the diff.
@@ -27,8 +27,10 @@ pub(crate) struct ApplyChanges {
 /// One of `edits`, `content`, `moveTo` and `delete`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(inline)]
 pub(crate) struct FileChange {
     path: String,
+    /// As of edit_file.
     #[serde(default)]
     edits: Option<Vec<Edit>>,
     #[serde(default)]

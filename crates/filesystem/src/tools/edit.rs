@@ -7,9 +7,8 @@ use serde::Deserialize;
 use super::backend;
 use crate::backend::{self as files, Backend};
 
-/// Replace pieces of a text file; every other byte stays. Each piece must be found exactly once.
-/// Line ends and indentation may differ: those of the file are kept. Answers with a unified diff
-/// and the new etag.
+/// Replace pieces of a text file, each found exactly once; every other byte stays. Line ends and
+/// indentation may differ: the file's are kept. Answers with a diff and the new etag.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct EditFile {
@@ -30,8 +29,8 @@ pub(crate) struct EditFile {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(inline)]
 pub(crate) struct Edit {
-    /// With enough around it to be the only one.
     old_text: String,
     new_text: String,
     #[serde(default)]

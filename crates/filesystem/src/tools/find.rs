@@ -7,13 +7,13 @@ use serde::Deserialize;
 use super::{MAX_ANSWER_BYTES, backend};
 use crate::backend::{Backend, Find, Kind};
 
-/// Find files and directories by name, kind, size or age, at any depth, sorted by path. Leaves out
-/// `.git` and what `.gitignore` and `.ignore` name.
+/// Find files and directories at any depth, sorted by path. Skips `.git` and what `.gitignore` or
+/// `.ignore` name.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct SearchFiles {
     path: String,
-    /// Glob: `*.rs` fits a name at any depth, `src/**/*.{c,h}` a path below `path`.
+    /// Glob: `*.rs` at any depth, `src/**/*.{c,h}` from `path` on.
     pattern: String,
     #[serde(default)]
     exclude_patterns: Vec<String>,

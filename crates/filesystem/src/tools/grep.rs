@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::{MAX_ANSWER_BYTES, backend};
 use crate::backend::{Backend, Collect, Grep, Hits, Matches, Position};
 
-/// Search the contents of files line by line, sorted by path. Leaves out `.git`, what `.gitignore`
-/// and `.ignore` name, and files that are not text.
+/// Search the lines of text files, sorted by path. Skips `.git` and what `.gitignore` or `.ignore`
+/// name.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct SearchContent {
@@ -18,7 +18,7 @@ pub(crate) struct SearchContent {
     path: String,
     /// Regular expression (Rust syntax).
     query: String,
-    /// `query` is plain text instead.
+    /// `query` is plain text.
     #[serde(default)]
     literal: bool,
     #[serde(default)]

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{MAX_ANSWER_BYTES, backend};
 use crate::backend::{Backend, Details, Entry, FileInfo, Kind, List, Order};
 
-/// List the served directories, and whether they may be written. All paths are absolute or relative
-/// to one of them.
+/// List the served directories and which may be written. Paths are absolute or relative to one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListAllowedDirectories {}
@@ -46,7 +45,7 @@ pub(crate) struct ListDirectory {
     path: String,
     #[serde(default)]
     sort_by: SortBy,
-    /// With bytes, and last change in seconds since 1970.
+    /// With bytes and Unix time of change.
     #[serde(default)]
     details: bool,
     /// To go on where an answer ended.
@@ -106,7 +105,7 @@ pub(crate) async fn list_directory(
     Ok(Reply::text(text))
 }
 
-/// List a directory with sizes and times, as list_directory does with `details`.
+/// As list_directory with `details`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ListDirectoryWithSizes {
@@ -139,7 +138,7 @@ fn write_entry(entry: &Entry, with_details: bool, text: &mut String) {
     };
 }
 
-/// Tell kind, size, age, permissions and etag of a file or directory.
+/// Describe a file or directory.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GetFileInfo {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::backend;
 use crate::backend::{Backend, TwoPaths};
 
-/// Make a directory and those it is in. One that exists is left as it is.
+/// Make a directory and those it is in. One that exists stays.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateDirectory {
@@ -29,12 +29,12 @@ pub(crate) async fn create_directory(
     Ok(Created { created })
 }
 
-/// Move or rename a file, a link or a directory. Fails if the destination exists.
+/// Move or rename a file, link or directory. Fails if the destination exists.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MoveFile {
     source: String,
-    /// New path, not the directory to put it in.
+    /// The new path itself.
     destination: String,
     #[serde(default)]
     overwrite: bool,
@@ -78,12 +78,12 @@ pub(crate) async fn copy_file(cx: Context<Backend>, input: CopyFile) -> ToolResu
     Ok(Copied { etag: copied.etag, bytes: copied.bytes })
 }
 
-/// Delete a file, a link (not what it points to), or a directory. There is no way back.
+/// Delete a file, a link (not its target) or a directory, for good.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Delete {
     path: String,
-    /// A directory with all that is in it.
+    /// With all that is in it.
     #[serde(default)]
     recursive: bool,
 }

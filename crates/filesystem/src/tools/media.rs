@@ -10,8 +10,7 @@ use crate::backend::{Backend, Media, Whole};
 /// What is longer is not worth its place in a conversation.
 const MAX_INLINE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Read an image, a sound or any other file. Its kind is told from its bytes. One longer than 4 MiB
-/// is answered with a link.
+/// Read an image, a sound or any other file; over 4 MiB, a link to it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadMediaFile {

@@ -9,17 +9,16 @@ use serde::Deserialize;
 use super::{MAX_ANSWER_BYTES, backend};
 use crate::backend::{Backend, Cut, Lines, ReadText, Text};
 
-/// Read a text file, or some lines of it. A note after the text gives etag and encoding, and how to
-/// go on if it was cut at 256 KiB.
+/// Read a text file or lines of it. A note tells etag, encoding and, if cut at 256 KiB, how to go on.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ReadTextFile {
     path: String,
-    /// Only so many lines, from the start or `startLine`.
+    /// Number of lines from the start or `startLine`.
     #[serde(default)]
     #[schemars(range(min = 1))]
     head: Option<u64>,
-    /// Only the last so many lines; not with the others.
+    /// Number of last lines; not with the others.
     #[serde(default)]
     #[schemars(range(min = 1))]
     tail: Option<u64>,
@@ -27,7 +26,7 @@ pub(crate) struct ReadTextFile {
     #[serde(default)]
     #[schemars(range(min = 1))]
     start_line: Option<u64>,
-    /// From the note of a cut answer, to go on.
+    /// From a cut answer, to go on.
     #[serde(default)]
     start_byte: Option<u64>,
     /// Not with `tail` or `startByte`.
@@ -117,13 +116,13 @@ fn numbered(text: &str, first: u64) -> String {
     numbered
 }
 
-/// Read several text files; they share 256 KiB. One that cannot be read does not stop the others.
+/// Read several text files, 256 KiB in all. One that fails does not stop the others.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ReadMultipleFiles {
     #[schemars(length(min = 1, max = 200))]
     paths: Vec<String>,
-    /// Only so many lines of each.
+    /// Number of lines of each.
     #[serde(default)]
     #[schemars(range(min = 1))]
     head: Option<u64>,

@@ -9,8 +9,7 @@ use serde::Deserialize;
 use super::backend;
 use crate::backend::{Backend, Kind, LookAtTree, Tree};
 
-/// Show what is below a directory as an indented list. Leaves out `.git` and what `.gitignore` and
-/// `.ignore` name.
+/// Show what is below a directory, indented. Skips `.git` and what `.gitignore` or `.ignore` name.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct DirectoryTree {

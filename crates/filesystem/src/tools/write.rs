@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::backend;
 use crate::backend::{self as files, Backend, Content};
 
-/// Write a whole file, new or in the place of an old one, of which mode, owner and byte order mark
-/// stay. For small changes use edit_file.
+/// Write a whole file. Mode, owner and byte order mark of an old one stay. For small changes use
+/// edit_file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct WriteFile {
