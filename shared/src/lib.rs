@@ -61,6 +61,7 @@ mod lock;
 mod mistakes;
 mod outbox;
 mod params;
+mod platform;
 mod policy;
 mod principal;
 mod prompt;
