@@ -29,7 +29,7 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 #[cfg(any(windows, test))]
-mod windows_names;
+pub(crate) mod windows_names;
 
 #[cfg(unix)]
 use unix as system;

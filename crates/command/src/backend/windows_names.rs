@@ -9,7 +9,7 @@ const PROGRAM: &str = ".exe";
 /// not to another machine (`\\host\share`, which is told who asks) or a device (`\\.\x`, `NUL`,
 /// `com1.txt`), not to the current directory of a drive (`c:x`), not to a stream of a file (`a:b`), and
 /// without the dots and spaces at the end that are dropped.
-pub(super) fn is_plain_path(path: &str) -> bool {
+pub(crate) fn is_plain_path(path: &str) -> bool {
     let is_separator = |letter: char| letter == '/' || letter == '\\';
     let mut start = path.chars();
     if start.next().is_some_and(is_separator) && start.next().is_some_and(is_separator) {
@@ -49,7 +49,7 @@ fn is_device(name: &str) -> bool {
 
 /// The name a program has in the policy, for what a model called it: in small letters, without
 /// `.exe`; of an absolute path the last part.
-pub(super) fn program_name(command: &str) -> Option<String> {
+pub(crate) fn program_name(command: &str) -> Option<String> {
     let is_absolute = is_plain_path(command) && command.contains(':');
     let name = if is_absolute { command.rsplit(['/', '\\']).next()? } else { command };
     let name = policy_key(name);
@@ -57,29 +57,29 @@ pub(super) fn program_name(command: &str) -> Option<String> {
     is_bare.then_some(name)
 }
 
-pub(super) fn policy_key(name: &str) -> String {
+pub(crate) fn policy_key(name: &str) -> String {
     let small = name.to_lowercase();
     small.strip_suffix(PROGRAM).unwrap_or(&small).to_owned()
 }
 
 /// Whether only the command interpreter could run it, which finds commands in arguments however they
 /// are quoted. Dots and spaces at the end do not make it another file.
-pub(super) fn is_batch(command: &str) -> bool {
+pub(crate) fn is_batch(command: &str) -> bool {
     let name = command.trim_end_matches(['.', ' ']).to_lowercase();
     BATCH.iter().any(|extension| name.ends_with(extension))
 }
 
 /// The one extension a program has. What else is in `PATHEXT` is run by something else.
-pub(super) fn file_name(program: &str) -> String {
+pub(crate) fn file_name(program: &str) -> String {
     format!("{program}{PROGRAM}")
 }
 
-pub(super) fn is_program(path: &str) -> bool {
+pub(crate) fn is_program(path: &str) -> bool {
     path.to_lowercase().ends_with(PROGRAM)
 }
 
 /// Variables that make programs run code, or look for it elsewhere; in capital letters.
-pub(super) fn is_dangerous(variable: &str) -> bool {
+pub(crate) fn is_dangerous(variable: &str) -> bool {
     const NAMES: &[&str] = &[
         "PATHEXT",
         "COMSPEC",

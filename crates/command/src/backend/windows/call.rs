@@ -35,6 +35,7 @@ const ERROR_FILENAME_EXCED_RANGE: i32 = 206;
 
 struct Program {
     child: Box<dyn ChildWrapper>,
+    id: Option<usize>,
     exit: Option<Exit>,
 }
 
@@ -95,7 +96,8 @@ impl Call {
             let stderr = errors.try_clone().map_err(this)?;
             let command = command(stage, &task.cwd, [input, stdout, stderr]);
             let child = start_in(self.tree.job(), command).map_err(this)?;
-            self.programs.push(Program { child, exit: None });
+            let id = child.id().and_then(|id| usize::try_from(id).ok());
+            self.programs.push(Program { child, id, exit: None });
         }
         Ok(())
     }
@@ -118,6 +120,8 @@ impl Call {
                 },
             }
         }
+        // What is gone can be asked for nothing but its time.
+        let _seen = self.tree.usage();
         self.kill().await;
     }
 
@@ -131,13 +135,13 @@ impl Call {
 
     /// Until nothing is left.
     async fn kill(&mut self) {
-        self.killed = self.tree.alive();
+        self.killed = self.alive();
         loop {
             for program in &mut self.programs {
                 // Of all that it has started as well.
                 let _gone = program.child.start_kill();
             }
-            if self.tree.alive() == 0 {
+            if self.alive() == 0 {
                 break;
             }
             sleep(AGAIN).await;
@@ -145,6 +149,12 @@ impl Call {
         for program in &mut self.programs {
             program.exit.get_or_insert(Exit::Signal(KILL));
         }
+    }
+
+    fn alive(&self) -> u64 {
+        let ended = self.programs.iter().filter(|program| program.exit.is_some());
+        let ended: Vec<usize> = ended.filter_map(|program| program.id).collect();
+        self.tree.alive(&ended)
     }
 
     fn done(&mut self) -> Done {

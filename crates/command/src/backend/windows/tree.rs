@@ -51,34 +51,38 @@ impl Tree {
                 self.seen.insert(*id, process);
             }
         }
-        let gone: Vec<usize> = self.seen.keys().filter(|id| !ids.contains(id)).copied().collect();
-        for id in gone {
-            if let Some(process) = self.seen.remove(&id) {
-                self.ended_cpu_ms += cpu_ms(&process);
-                self.max_rss_bytes = self.max_rss_bytes.max(memory(&process).1);
+        let mut bytes = 0;
+        let mut gone = Vec::new();
+        for (id, process) in &self.seen {
+            let (now, most) = memory(process);
+            self.max_rss_bytes = self.max_rss_bytes.max(most);
+            bytes += now;
+            if !ids.contains(id) {
+                self.ended_cpu_ms += cpu_ms(process);
+                gone.push(*id);
             }
         }
-        let bytes = self.seen.values().map(|process| memory(process).0).sum();
+        gone.iter().for_each(|id| drop(self.seen.remove(id)));
         (ids.len() as u64, bytes)
     }
 
-    /// Those that still run, without what only shows their text.
-    pub(super) fn alive(&self) -> u64 {
+    /// Those that still run, without what only shows their text and those known to have `ended`, which
+    /// may be listed a moment longer.
+    pub(super) fn alive(&self, ended: &[usize]) -> u64 {
         let Ok(ids) = self.job.query_process_id_list() else { return u64::MAX };
         let is_console = |id: &usize| {
             let name =
                 open(*id).and_then(|it| it.QueryFullProcessImageName(co::PROCESS_NAME::WIN32).ok());
             name.is_some_and(|name| name.to_lowercase().ends_with(CONSOLE))
         };
-        ids.iter().filter(|id| !is_console(id)).count() as u64
+        ids.iter().filter(|id| !ended.contains(id) && !is_console(id)).count() as u64
     }
 
     /// Processor time of all that were seen, and the most memory one of them held.
     pub(super) fn used(&mut self) -> (u64, u64) {
         let _now = self.usage();
-        let cpu = self.seen.values().map(|it| cpu_ms(it)).sum::<u64>() + self.ended_cpu_ms;
-        let most = self.seen.values().map(|it| memory(it).1).max().unwrap_or_default();
-        (cpu, most.max(self.max_rss_bytes))
+        let cpu_ms = self.seen.values().map(|it| cpu_ms(it)).sum::<u64>() + self.ended_cpu_ms;
+        (cpu_ms, self.max_rss_bytes)
     }
 }
 
