@@ -31,6 +31,10 @@ fn a_path_is_what_it_spells() {
     ] {
         assert!(is_plain_path(path), "{path}");
     }
+}
+
+#[test]
+fn a_path_to_something_else_is_none() {
     for path in [
         // Other machines, devices, what is not taken apart.
         r"\\host\share",
