@@ -50,7 +50,7 @@ pub(crate) use guarantees::Guarantees;
 pub(crate) use job::{Ended, How, Input, Job, SignalName};
 pub(crate) use jobs::Owner;
 pub(crate) use own::Part;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 pub(crate) use places::loaders;
 pub(crate) use plan::Decision;
 pub(crate) use policy::{Class, Policy};
