@@ -156,7 +156,7 @@ impl Backend {
         let log = settings.command_log.as_ref();
         let record = log.map(|path| Record::open(path, &policy.digest)).transpose()?;
         for path in settings.policy.iter().chain(&settings.command_log) {
-            if roots.holds(&path.canonicalize().unwrap_or_else(|_| path.clone())) {
+            if roots.holds(&system::canonicalize(path).unwrap_or_else(|_| path.clone())) {
                 return Err(Error::OwnFileInRoot { path: path.clone() });
             }
         }

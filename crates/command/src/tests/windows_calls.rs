@@ -116,7 +116,16 @@ async fn what_is_not_to_be_had_is_refused() {
         let answer = rig.execute(arguments.clone()).await;
         assert!(answer.is_error && answer.text().contains(why), "{arguments}: {}", answer.text());
     }
-    let (_outside, config) = config(&["--sandbox", "required"]);
+}
+
+#[test]
+fn it_does_not_start_on_what_would_not_hold() {
+    let (outside, mut config) = config(&[]);
+    config.policy = Some(outside.path().join("inside/policy.toml"));
+    std::fs::write(outside.path().join("inside/policy.toml"), "").unwrap();
+    let refusal = server(config).err().unwrap().to_string();
+    assert!(refusal.contains("is in a root"), "{refusal}");
+    let (_outside, config) = self::config(&["--sandbox", "required"]);
     let refusal = server(config).err().unwrap().to_string();
     assert!(refusal.contains("could not prove: fs_write, fs_read, execute, net"), "{refusal}");
     assert!(!refusal.contains("tree_kill"), "{refusal}");
