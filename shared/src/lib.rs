@@ -37,7 +37,8 @@
 //!
 //! What makes it work: `jsonrpc` (bytes to messages), `revision` (who knows what), `params`,
 //! `dispatch` (messages to handlers), `call` (one request while it runs), `answer` and `wire`
-//! (handlers' answers to bytes), `outbox` and `changes` (what is sent when).
+//! (handlers' answers to bytes), `outbox` and `changes` (what is sent when), `platform` (what systems do
+//! differently).
 
 #![warn(missing_docs)]
 
@@ -61,6 +62,7 @@ mod lock;
 mod mistakes;
 mod outbox;
 mod params;
+mod platform;
 mod policy;
 mod principal;
 mod prompt;

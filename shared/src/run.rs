@@ -6,17 +6,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, CommandFactory, FromArgMatches};
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::Common;
 use crate::dispatch;
+use crate::platform;
 use crate::registry::Registry;
 use crate::server::Server;
 use crate::transport::Transport;
 use crate::transport::stdio::Stdio;
 
 /// Reads the command line, builds the server and serves it until the client is gone or SIGTERM or
-/// SIGINT comes.
+/// SIGINT comes (on Windows: Ctrl-C, Ctrl-Break, or the end of the console).
 ///
 /// `C` holds the server's own flags; its doc comment is the text of `--help`. `build` runs within
 /// the runtime, which has one thread: a server spends its time waiting, and work that does not
@@ -81,15 +81,11 @@ fn run_http(
     served
 }
 
-/// Ends when SIGTERM or SIGINT comes.
+/// Ends when the system or the user wants us to.
 fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let told = platform::told_to_stop()?;
     Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
+        told.await;
         tracing::info!("told to stop");
     })
 }

@@ -122,7 +122,7 @@ fn nothing_is_run_that_is_not_as_confined_as_required() {
     let Some(command) = who.start(&command) else { return };
     let (code, log) = refused_start(&command);
     assert_eq!(code, Some(1), "{log}");
-    assert!(log.contains("protected: false"), "{log}");
+    assert!(log.contains("could not prove: protected"), "{log}");
     // What only reads needs no protection.
     rig.policy("");
     let mut server = Running::spawn(&command);

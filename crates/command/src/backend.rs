@@ -1,10 +1,10 @@
 //! Runs programs so that nothing of them is left. Knows nothing of MCP.
 //!
 //! Reading order: `policy` and `arguments` (what may be run), `programs` and `places` (which files
-//! and where), `plan` (a decision and what is run), `job` and `launch` (a call as the server sees
-//! it), `wire` (what is said to the helper); then, within the helper process, `helper`, `wakes`,
-//! `stages`, `starter` and `kernel`; `stream`, `text` and `view` (what was printed), `probe` (the
-//! self-test), `own` (this binary's other parts), `record` (the operator's log).
+//! and where), `plan` (a decision and what is run), `job` (a call as the server sees it), `wire`
+//! (what is said to what owns its processes), `unix` or `windows` (that owner, and everything else
+//! systems do differently); `stream`, `text` and `view` (what was printed), `probe` (the self-test),
+//! `own` (this binary's other parts), `record` (the operator's log).
 
 mod errors;
 mod policy;
@@ -18,24 +18,29 @@ mod job;
 mod jobs;
 mod record;
 mod ends;
-mod launch;
 mod wire;
 mod own;
-mod helper;
-mod wakes;
-mod starter;
-mod stages;
-mod kernel;
 mod stream;
 mod text;
 mod view;
 mod probe;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+#[cfg(any(windows, test))]
+pub(crate) mod windows_names;
+
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
@@ -45,24 +50,25 @@ pub(crate) use guarantees::Guarantees;
 pub(crate) use job::{Ended, How, Input, Job, SignalName};
 pub(crate) use jobs::Owner;
 pub(crate) use own::Part;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 pub(crate) use places::loaders;
 pub(crate) use plan::Decision;
 pub(crate) use policy::{Class, Policy};
 pub(crate) use stream::Stream;
+pub(crate) use system::PATH;
 pub(crate) use text::{Cleaned, Secrets, clean};
 pub(crate) use view::{Page, View};
 pub(crate) use wire::{Exit, Failure, Limit};
 
 use job::{Kept, Start};
-use jobs::Jobs;
-use launch::Helpers;
+use jobs::{Jobs, Waiting};
 use places::{Roots, System};
 use plan::Decider;
 use probe::Proved;
 use programs::Programs;
 use protect::{Held, Protected};
 use record::Record;
+use system::Helpers;
 use wire::{Ahead, Limits, Mount, Task};
 
 /// Of what one process may write into a file.
@@ -150,13 +156,13 @@ impl Backend {
         let log = settings.command_log.as_ref();
         let record = log.map(|path| Record::open(path, &policy.digest)).transpose()?;
         for path in settings.policy.iter().chain(&settings.command_log) {
-            if roots.holds(&path.canonicalize().unwrap_or_else(|_| path.clone())) {
+            if roots.holds(&system::canonicalize(path).unwrap_or_else(|_| path.clone())) {
                 return Err(Error::OwnFileInRoot { path: path.clone() });
             }
         }
         tracing::info!("policy {}", policy.digest);
         // What is run must not find this process's environment under its number.
-        kernel::hide_from_others();
+        system::hide_from_others();
         let system = System::find(&settings.also_readable);
         let programs = Programs::search(&settings.path, &roots);
         let decider = Decider { policy, programs, roots, system };
@@ -171,8 +177,9 @@ impl Backend {
             let found = probe::run_now(&ahead, &decider.least_confinement())?;
             let policy = &decider.policy;
             let protects = policy.lets_write() && !policy.protect.is_empty();
-            if !found.all(protects) {
-                return Err(Error::NotProved { proved: format!("{found:?}") });
+            let missing = found.missing(protects).join(", ");
+            if !missing.is_empty() {
+                return Err(Error::NotProved { missing });
             }
             proved.set(found).ok();
         }
@@ -257,6 +264,9 @@ impl Backend {
         if request.commands.is_empty() || request.commands.len() > MAX_STAGES {
             return Err(Error::PipelineLength { max: MAX_STAGES });
         }
+        if request.tty && !system::HAS_TERMINALS {
+            return Err(Error::NoTerminal);
+        }
         let env = self.decider.variables(&request.env)?;
         let decide =
             |(command, args): &(String, Vec<String>)| self.decider.decide(command, args, cwd);
@@ -267,7 +277,7 @@ impl Backend {
     fn protect(&self, decisions: &[Decision]) -> Result<(Vec<Mount>, Held), Error> {
         let writes = decisions.iter().any(|decision| decision.class.writes());
         let confines = self.sandbox != SandboxMode::Off;
-        let roots = if writes && confines { self.roots() } else { &[] };
+        let roots = if writes && confines && system::CAN_PROTECT { self.roots() } else { &[] };
         Ok(self.protected.hold(roots)?)
     }
 
@@ -371,23 +381,5 @@ impl Backend {
     /// What a stream ends with at the moment.
     pub(crate) fn last_line(&self, stream: &Stream) -> String {
         view::last_line(stream, &self.secrets)
-    }
-}
-
-/// Counts as waiting until it is dropped.
-struct Waiting<'a> {
-    count: &'a AtomicUsize,
-    before: usize,
-}
-
-impl<'a> Waiting<'a> {
-    fn enter(count: &'a AtomicUsize) -> Self {
-        Self { count, before: count.fetch_add(1, Ordering::Relaxed) }
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::backend::{SandboxMode, Settings};
+use crate::backend::{PATH, SandboxMode, Settings};
 
 /// An MCP server that runs programs by a policy, in a sandbox, and leaves no process behind.
 #[derive(Debug, clap::Parser)]
@@ -22,7 +22,7 @@ pub(crate) struct Config {
     #[arg(long, value_name = "DIR")]
     pub(crate) read: Vec<PathBuf>,
     /// Where programs are looked for, in this order
-    #[arg(long, value_name = "DIRS", default_value = "/usr/local/bin:/usr/bin:/bin")]
+    #[arg(long, value_name = "DIRS", default_value = PATH)]
     pub(crate) path: String,
     /// What to do where the kernel cannot confine a program: off, best-effort or required
     #[arg(long, value_name = "MODE", default_value = "best-effort")]

@@ -9,6 +9,7 @@ mod tools;
 mod resources;
 mod backend;
 #[cfg(test)]
+#[cfg_attr(windows, path = "tests/on_windows.rs")]
 mod tests;
 
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 //!
 //! `rig` is what they share, `parts` lets the test runner be the helper process. `running` (what
 //! comes back), `refused` and `programs` (the policy), `confined` (what the kernel refuses to programs that may
-//! run anything), `privileged` and `protected` (ways around that), `crowded` (too much), `survivors` (nothing is left), `printed` (output), `jobs`, `told` (text shown),
+//! run anything), `privileged` and `protected` (ways around that), `crowded` (too much), `survivors` (nothing is left), `printed` (output), `jobs`, `told` (text shown), `windows` (names there),
 //! `catalogue` (which attack is in which test).
 
 pub(crate) mod parts;
@@ -18,4 +18,5 @@ mod survivors;
 mod printed;
 mod jobs;
 mod told;
+mod windows;
 mod catalogue;

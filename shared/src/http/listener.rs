@@ -3,8 +3,7 @@
 use std::fmt;
 use std::io::{self, IoSlice, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -16,11 +15,12 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{Front, route};
+use crate::platform::LocalListener;
 
 /// How long the head of the next request may take, idle time included.
 const HEAD_PATIENCE: Duration = Duration::from_secs(60);
@@ -73,14 +73,14 @@ impl fmt::Display for Bind {
 
 pub(super) enum Listener {
     Tcp(TcpListener),
-    Unix(UnixListener, PathBuf),
+    Unix(LocalListener),
 }
 
 impl Listener {
     pub(super) async fn bind(bind: &Bind) -> anyhow::Result<Self> {
         let listener = match bind {
             Bind::Tcp(address) => TcpListener::bind(address).await.map(Self::Tcp),
-            Bind::Unix(path) => bind_unix(path),
+            Bind::Unix(path) => LocalListener::bind(path).map(Self::Unix),
         };
         listener.with_context(|| format!("cannot listen on {bind}"))
     }
@@ -90,7 +90,7 @@ impl Listener {
     pub(super) fn announce(&self) {
         let bind = match self {
             Self::Tcp(listener) => listener.local_addr().map(Bind::Tcp),
-            Self::Unix(_, path) => Ok(Bind::Unix(path.clone())),
+            Self::Unix(listener) => Ok(Bind::Unix(listener.path().to_owned())),
         };
         if let Ok(bind) = bind {
             // Nobody has to read it.
@@ -105,33 +105,9 @@ impl Listener {
                 stream.set_nodelay(true)?;
                 Ok((Box::new(stream), address.ip().to_string()))
             }
-            Self::Unix(listener, _) => {
-                let (stream, _) = listener.accept().await?;
-                Ok((Box::new(stream), "unix".to_owned()))
-            }
+            Self::Unix(listener) => Ok((Box::new(listener.accept().await?), "unix".to_owned())),
         }
     }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        if let Self::Unix(_, path) = self {
-            // Somebody may have removed it already.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
-/// Only the user who runs the server may connect.
-fn bind_unix(path: &Path) -> io::Result<Listener> {
-    // What a server that was killed has left behind; a socket somebody listens on is theirs.
-    let is_socket = path.metadata().is_ok_and(|found| found.file_type().is_socket());
-    if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
-        std::fs::remove_file(path)?;
-    }
-    let listener = UnixListener::bind(path)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    Ok(Listener::Unix(listener, path.to_owned()))
 }
 
 /// Takes connections for ever, each a task of its own.

@@ -15,6 +15,9 @@ pub(crate) struct Rules {
     any_option: bool,
     /// `-name` is one option, not four.
     long_with_one_dash: bool,
+    /// If there are any, words that begin with `/` are options, in capital or small letters. One that
+    /// ends with a colon takes what follows as its value.
+    slash_options: Vec<String>,
     /// Options without a value.
     flags: Vec<String>,
     /// Options with a value; one that is also a flag may go without.
@@ -75,7 +78,9 @@ impl Rules {
         let mut only_operands = false;
         while let Some(argument) = rest.next() {
             let is_option = argument.len() > 1 && argument.starts_with('-') && !only_operands;
-            if argument == "--" && !only_operands {
+            if argument.starts_with('/') && !self.slash_options.is_empty() {
+                self.slash_option(argument)?;
+            } else if argument == "--" && !only_operands {
                 only_operands = true;
             } else if self.flags.iter().any(|flag| flag == argument) {
                 // Also for words such as the `(` of `find`.
@@ -86,6 +91,15 @@ impl Rules {
             }
         }
         Ok(())
+    }
+
+    fn slash_option(&self, argument: &str) -> Result<(), Refused> {
+        let small = argument.to_ascii_lowercase();
+        let known = |option: &String| {
+            small == *option || (option.ends_with(':') && small.starts_with(option.as_str()))
+        };
+        let is_known = self.slash_options.iter().any(known);
+        if is_known { Ok(()) } else { Err(refused(argument, Why::Option)) }
     }
 
     fn is_flag(&self, option: &str) -> bool {

@@ -3,26 +3,18 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use rustix::termios::{Winsize, tcsetwinsize};
-use tokio::io::AsyncReadExt;
-use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::job::Input;
-use super::kernel;
 use super::stream::Stream;
+use super::system::{self, Owned};
 use super::wire::Descriptors;
 
 /// What `write_stdin` may have waiting.
 const WAITING_INPUTS: usize = 16;
-/// Bytes; kept in memory, so that no file is written to meanwhile.
-const LITTLE: usize = 16 * 1024;
-/// Of a terminal nobody looks at.
-const SIZE: Winsize = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
 /// What a person types at a terminal to end the input.
 const END_OF_INPUT: u8 = 4;
 
@@ -38,7 +30,7 @@ pub(super) struct Ends {
 impl Ends {
     pub(super) fn pipes(input: &Input, merge_stderr: bool) -> io::Result<Self> {
         let (stdin, their_stdin) = match input {
-            Input::Nothing => (None, File::open("/dev/null")?.into()),
+            Input::Nothing => (None, system::nothing()?),
             Input::Given(_) | Input::Open => {
                 let (reader, writer) = io::pipe()?;
                 (Some(file(writer)), reader.into())
@@ -56,15 +48,14 @@ impl Ends {
     }
 
     pub(super) fn terminal() -> io::Result<Self> {
-        let (ours, theirs) = kernel::terminal()?;
-        tcsetwinsize(&ours, SIZE)?;
+        let (ours, theirs) = system::terminal()?;
         let theirs = [theirs.try_clone()?, theirs.try_clone()?, theirs];
         let stdin = Some(ours.try_clone()?);
         Ok(Self { stdin, stdout: ours, stderr: None, theirs })
     }
 }
 
-fn file(pipe: impl Into<OwnedFd>) -> File {
+fn file(pipe: impl Into<Owned>) -> File {
     File::from(pipe.into())
 }
 
@@ -75,7 +66,7 @@ pub(super) fn read(source: File, into: Arc<Stream>, is_terminal: bool) -> JoinHa
         let rest = if is_terminal {
             Some(source)
         } else {
-            read_little(source, &into).await.ok().flatten()
+            system::read_little(source, &into).await.ok().flatten()
         };
         match rest {
             Some(rest) => {
@@ -84,22 +75,6 @@ pub(super) fn read(source: File, into: Arc<Stream>, is_terminal: bool) -> JoinHa
             None => into.close(),
         }
     })
-}
-
-/// Gives the pipe back if it brings more than a little.
-async fn read_little(source: File, into: &Stream) -> io::Result<Option<File>> {
-    let mut source = pipe::Receiver::from_file(source)?;
-    let mut chunk = vec![0; LITTLE];
-    let mut taken = 0;
-    while taken < LITTLE {
-        let length = source.read(&mut chunk).await?;
-        if length == 0 {
-            return Ok(None);
-        }
-        into.append(chunk.get(..length).unwrap_or_default());
-        taken += length;
-    }
-    Ok(Some(File::from(source.into_blocking_fd()?)))
 }
 
 /// Writes what is given, then what is sent, and then ends the input.

@@ -17,8 +17,8 @@ pub(crate) enum Error {
     Policy { reason: String },
     #[error("{path:?} is in a root, where what is run could change it")]
     OwnFileInRoot { path: PathBuf },
-    #[error("--sandbox required, but the self-test could not prove all of it: {proved}")]
-    NotProved { proved: String },
+    #[error("--sandbox required, but the self-test could not prove: {missing}")]
+    NotProved { missing: String },
 
     #[error("`{place}` holds a NUL byte, which no program can be given")]
     NulByte { place: &'static str },
@@ -27,6 +27,11 @@ pub(crate) enum Error {
          directories for programs; there is no shell. Put each argument into `args`."
     )]
     NotFound { name: String },
+    #[error(
+        "`{name}` is not run: it is a batch file, and whatever takes it apart would find commands in \
+         the arguments. Name the program it starts."
+    )]
+    Batch { name: String },
     #[error(
         "The program `{name}` is not the file it was when it was first run. An operator has to \
          restart this server."
@@ -74,6 +79,10 @@ pub(crate) enum Error {
     Start { name: String, reason: String },
     #[error("The sandbox this server must put on a program is not to be had here.")]
     NotConfined,
+    #[error("There are no terminals on this system. Leave `tty` out.")]
+    NoTerminal,
+    #[error("This system has no such signal. It can only end a program: `KILL`.")]
+    NoSignal,
     #[error("There is no job `{id}`. list_jobs names those there are.")]
     NoJob { id: String },
     #[error("The job `{id}` has ended.")]

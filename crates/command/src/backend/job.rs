@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use rustix::process::Signal;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -13,11 +12,11 @@ use tokio::time::Instant;
 use super::Error;
 use super::ends::{self, Ends};
 use super::jobs::Owner;
-use super::launch::{Helper, Idle};
 use super::plan::Decision;
 use super::probe::Proved;
 use super::protect::Held;
 use super::stream::Stream;
+use super::system::{self, Helper, Idle};
 use super::wire::{Confined, Done, Event, Exit, Failure, Limit, Order, Task};
 
 /// A stream whose programs have all ended has ended too, unless somebody outside holds it.
@@ -58,23 +57,6 @@ pub(crate) enum SignalName {
     Term,
     Cont,
     Stop,
-}
-
-impl SignalName {
-    pub(crate) fn number(self) -> i32 {
-        let signal = match self {
-            Self::Hup => Signal::HUP,
-            Self::Int => Signal::INT,
-            Self::Quit => Signal::QUIT,
-            Self::Kill => Signal::KILL,
-            Self::Usr1 => Signal::USR1,
-            Self::Usr2 => Signal::USR2,
-            Self::Term => Signal::TERM,
-            Self::Cont => Signal::CONT,
-            Self::Stop => Signal::STOP,
-        };
-        signal.as_raw()
-    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -230,8 +212,10 @@ impl Job {
         let _ended = self.asks.send(Ask::Stop);
     }
 
-    pub(crate) fn signal(&self, number: i32) {
+    pub(crate) fn signal(&self, name: SignalName) -> Result<(), Error> {
+        let number = system::signal_number(name).ok_or(Error::NoSignal)?;
         let _ended = self.asks.send(Ask::Signal(number));
+        Ok(())
     }
 
     /// Gives its programs more input; `last` ends it. Waits while they have not read enough.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use super::{helper, probe};
+use super::system;
 
 /// What this process is, if it is not the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,12 +35,7 @@ impl Part {
     }
 
     pub(crate) fn play(self) -> ExitCode {
-        match self {
-            Self::Helper => helper::main(),
-            Self::Probe => probe::try_everything(),
-            Self::Orphan => probe::leave_an_orphan(),
-            Self::Sleeper => probe::sleep(),
-        }
+        system::play(self)
     }
 
     /// How to start this binary so that it plays the part.

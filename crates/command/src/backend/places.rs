@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::Error;
+use super::system;
 
 /// What every program may read.
 const READABLE: &[&str] = &[
@@ -93,7 +94,7 @@ impl Roots {
         let mut roots = Vec::new();
         for dir in dirs {
             let failed = |cause| Error::Root { path: dir.clone(), cause };
-            let root = dir.canonicalize().map_err(failed)?;
+            let root = system::canonicalize(dir).map_err(failed)?;
             if !root.is_dir() {
                 return Err(failed(std::io::ErrorKind::NotADirectory.into()));
             }
@@ -118,14 +119,21 @@ impl Roots {
             return Err(Error::NulByte { place: "cwd" });
         }
         let refused = || Error::Directory { name: name.to_owned() };
-        let path = first.join(name).canonicalize().map_err(|_| refused())?;
+        if !system::is_plain_path(name) {
+            return Err(refused());
+        }
+        let path = system::canonicalize(&first.join(name)).map_err(|_| refused())?;
         if self.holds(&path) && path.is_dir() { Ok(path) } else { Err(refused()) }
     }
 
     /// Whether `name`, seen from `cwd`, leads to a place in a root, be there something or not.
     pub(super) fn lead_to(&self, cwd: &Path, name: &str) -> bool {
+        if !system::is_plain_path(name) {
+            return false;
+        }
         let path = cwd.join(name);
-        let existing = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+        let real = |part| Some((part, system::canonicalize(part).ok()?));
+        let existing = path.ancestors().find_map(real);
         let Some((part, real)) = existing else { return false };
         let rest = path.strip_prefix(part).unwrap_or(Path::new(""));
         let climbs = rest.components().any(|component| component == Component::ParentDir);

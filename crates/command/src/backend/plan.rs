@@ -9,6 +9,7 @@ use super::arguments::{Refused, Rules};
 use super::places::{Roots, System};
 use super::policy::{Class, Policy, Program};
 use super::programs::{Found, Programs};
+use super::system;
 use super::wire::{Confinement, Stage};
 
 /// Variables that make other programs run code, so that no policy can let a call set them.
@@ -94,10 +95,11 @@ impl Decider {
     ) -> Result<Decision, Error> {
         refuse_nul("command", command)?;
         args.iter().try_for_each(|arg| refuse_nul("args", arg))?;
-        let name = name_of(command);
-        if name.is_empty() || name.contains('/') {
-            return Err(Error::NotFound { name: command.to_owned() });
+        if system::is_batch(command) {
+            return Err(Error::Batch { name: command.to_owned() });
         }
+        let name = system::program_name(command);
+        let name = &name.ok_or_else(|| Error::NotFound { name: command.to_owned() })?;
         let Some(program) = self.policy.programs.get(name) else {
             return Err(self.unknown(command, name));
         };
@@ -198,12 +200,9 @@ impl Decider {
         env: &[(String, String)],
         scratch: &Path,
     ) -> Vec<(String, String)> {
-        let scratch = scratch.to_string_lossy().into_owned();
-        let mut all = BTreeMap::from([
-            ("PATH".to_owned(), self.programs.path_variable()),
-            ("HOME".to_owned(), scratch.clone()),
-            ("TMPDIR".to_owned(), scratch),
-        ]);
+        let scratch = scratch.to_string_lossy();
+        let mut all = BTreeMap::from([("PATH".to_owned(), self.programs.path_variable())]);
+        all.extend(system::variables(&scratch));
         all.extend(self.policy.env.clone());
         let program = self.policy.programs.get(&decision.name);
         all.extend(program.and_then(|program| program.env.clone()).unwrap_or_default());
@@ -267,18 +266,12 @@ impl Decider {
 fn is_dangerous(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     DANGEROUS.contains(&name.as_str())
+        || system::is_dangerous(&name)
         || DANGEROUS_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 pub(super) fn refuse_nul(place: &'static str, text: &str) -> Result<(), Error> {
     if text.contains('\0') { Err(Error::NulByte { place }) } else { Ok(()) }
-}
-
-/// The last part of a path, for a command given by one; nothing else is taken apart.
-fn name_of(command: &str) -> &str {
-    let path = Path::new(command);
-    let name = path.file_name().and_then(|name| name.to_str());
-    if path.is_absolute() { name.unwrap_or(command) } else { command }
 }
 
 /// A path must lead to the very program its last part names.

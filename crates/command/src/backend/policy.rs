@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::arguments::Rules;
+use super::system;
 
 /// In the language of the operator's file.
 const BUILT_IN: &str = include_str!("../../policies/built-in.toml");
@@ -96,13 +97,18 @@ impl Policy {
 
     pub(super) fn parse(text: &str, is_json: bool) -> Result<Self, Error> {
         let wrong = |reason: String| Error::Policy { reason };
-        let mut file: File = toml::from_str(BUILT_IN).map_err(|error| wrong(error.to_string()))?;
+        let read = |text| toml::from_str(text).map_err(|error| wrong(error.to_string()));
+        let (mut file, more): (File, File) = (read(BUILT_IN)?, read(system::MORE_PROGRAMS)?);
+        // Instead of what has the same name elsewhere, and is something else.
+        file.program.extend(more.program);
+        file.env.extend(more.env);
         let own: File = if is_json {
             serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?
         } else {
-            toml::from_str(text).map_err(|error| wrong(error.to_string()))?
+            read(text)?
         };
         for (name, program) in own.program {
+            let name = system::policy_key(&name);
             let known = file.program.remove(&name).unwrap_or_default();
             file.program.insert(name, program.over(known));
         }

@@ -2,17 +2,13 @@
 //! the operator can write to, and from then on it must stay the same file.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
-use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::MetadataExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::Error;
 use super::places::Roots;
-
-/// Of a `#!` line.
-const MAX_INTERPRETER_BYTES: u64 = 256;
+use super::system::{self, Identity};
 
 /// The directories programs come from, and those found so far.
 #[derive(Debug)]
@@ -30,31 +26,27 @@ pub(crate) struct Found {
     identity: Identity,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-    changed: (i64, i64),
-}
-
 impl Programs {
     /// Relative directories, those in a root and those others can write to are left out: a program
     /// put there would be run in place of the real one.
     pub(super) fn search(path: &str, roots: &Roots) -> Self {
-        let dirs = path.split(':').filter_map(|dir| safe_directory(Path::new(dir), roots));
+        let dirs = path
+            .split(system::PATH_SEPARATOR)
+            .filter_map(|dir| safe_directory(Path::new(dir), roots));
         Self { dirs: dirs.collect(), found: Mutex::default() }
     }
 
     pub(super) fn path_variable(&self) -> String {
         let dirs: Vec<_> = self.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
-        dirs.join(":")
+        dirs.join(&system::PATH_SEPARATOR.to_string())
     }
 
     /// `name` has no slash; `path` is where the policy says it is.
     pub(super) fn find(&self, name: &str, path: Option<&Path>) -> Result<Found, Error> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = found.get(name) {
-            let same = fs::metadata(&known.path).is_ok_and(|now| identity(&now) == known.identity);
+            let same =
+                fs::metadata(&known.path).is_ok_and(|now| Identity::of(&now) == known.identity);
             return if same {
                 Ok(known.clone())
             } else {
@@ -64,7 +56,7 @@ impl Programs {
         let missing = || Error::NotFound { name: name.to_owned() };
         let fresh = match path {
             Some(path) => look(path),
-            None => self.dirs.iter().find_map(|dir| look(&dir.join(name))),
+            None => self.dirs.iter().find_map(|dir| look(&dir.join(system::file_name(name)))),
         };
         let fresh = fresh.ok_or_else(missing)?;
         found.insert(name.to_owned(), fresh.clone());
@@ -73,14 +65,12 @@ impl Programs {
 }
 
 fn safe_directory(dir: &Path, roots: &Roots) -> Option<PathBuf> {
-    const WRITABLE_BY_OTHERS: u32 = 0o022;
     if dir.is_relative() {
         return None;
     }
-    let real = dir.canonicalize().ok()?;
+    let real = system::canonicalize(dir).ok()?;
     let metadata = fs::metadata(&real).ok()?;
-    let safe =
-        metadata.is_dir() && metadata.mode() & WRITABLE_BY_OTHERS == 0 && !roots.holds(&real);
+    let safe = metadata.is_dir() && system::is_private(&metadata) && !roots.holds(&real);
     if !safe {
         tracing::warn!("{} is no safe place for programs and left out", dir.display());
     }
@@ -88,30 +78,12 @@ fn safe_directory(dir: &Path, roots: &Roots) -> Option<PathBuf> {
 }
 
 fn look(path: &Path) -> Option<Found> {
-    const EXECUTABLE: u32 = 0o111;
-    let real = path.canonicalize().ok()?;
+    let real = system::canonicalize(path).ok()?;
     let metadata = fs::metadata(&real).ok()?;
-    let is_program = metadata.is_file() && metadata.mode() & EXECUTABLE != 0;
     // Started by the path it was found under: many programs look at their own name.
-    is_program.then(|| Found {
+    system::is_program(path, &metadata).then(|| Found {
         path: path.to_owned(),
-        interpreter: interpreter(&real),
-        identity: identity(&metadata),
+        interpreter: system::interpreter(&real),
+        identity: Identity::of(&metadata),
     })
-}
-
-fn interpreter(path: &Path) -> Option<PathBuf> {
-    let file = fs::File::open(path).ok()?;
-    let mut line = Vec::new();
-    BufReader::new(file.take(MAX_INTERPRETER_BYTES)).read_until(b'\n', &mut line).ok()?;
-    let line = String::from_utf8(line).ok()?;
-    Some(PathBuf::from(line.strip_prefix("#!")?.split_whitespace().next()?))
-}
-
-fn identity(metadata: &Metadata) -> Identity {
-    Identity {
-        device: metadata.dev(),
-        inode: metadata.ino(),
-        changed: (metadata.ctime(), metadata.ctime_nsec()),
-    }
 }

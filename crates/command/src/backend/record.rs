@@ -3,7 +3,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 use super::Error;
 use super::guarantees::Guarantees;
 use super::job::Job;
+use super::system;
 
 #[derive(Debug)]
 pub(super) struct Record {
@@ -23,7 +23,8 @@ pub(super) struct Record {
 impl Record {
     /// Appends; a new file is readable to its owner only.
     pub(super) fn open(path: &Path, policy: &str) -> Result<Arc<Self>, Error> {
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+        let mut options = OpenOptions::new();
+        let file = system::private(options.create(true).append(true)).open(path);
         let file = file.map_err(|cause| Error::CommandLog { path: path.to_owned(), cause })?;
         Ok(Arc::new(Self { file: Mutex::new(file), policy: policy.to_owned() }))
     }

@@ -4,10 +4,11 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
+
+use super::system;
 
 /// Kept in memory of the start, and of the end of what is over the quota.
 const IN_MEMORY: usize = 64 * 1024;
@@ -161,7 +162,7 @@ impl Kept {
             Some(file) => file,
             none => none.insert(tempfile::tempfile()?),
         };
-        file.write_all_at(bytes, self.file_bytes)?;
+        system::write_all_at(file, bytes, self.file_bytes)?;
         self.file_bytes += bytes.len() as u64;
         Ok(())
     }
@@ -191,7 +192,7 @@ impl Kept {
         {
             let left = usize::try_from(stored - at).unwrap_or(usize::MAX);
             let mut part = vec![0; left.min(length - bytes.len())];
-            if file.read_exact_at(&mut part, at - head_bytes).is_ok() {
+            if system::read_exact_at(file, &mut part, at - head_bytes).is_ok() {
                 bytes.append(&mut part);
             }
         }

@@ -1,21 +1,11 @@
-//! What the server and the helper process say to each other: one JSON line each, over a pair of
-//! sockets. The first byte of a task carries the descriptors the programs get as their standard
-//! input, output and error.
-//!
-//! The socket is also the life line: whichever side reads its end knows that the other is gone.
+//! What a call's programs are, and what is said about them between the server and what owns them:
+//! a helper process on Unix ([`super::system`]), a job object on Windows.
 
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-};
 use serde::{Deserialize, Serialize};
+
+use super::system::Owned;
 
 /// What a helper can do before it has a task. It is the first thing it is sent.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -76,16 +66,6 @@ pub(crate) struct Confinement {
     pub(crate) unix_sockets: bool,
 }
 
-impl Confinement {
-    /// It is `base` and more places.
-    pub(crate) fn begins_with(&self, base: &Self) -> bool {
-        self.read.starts_with(&base.read)
-            && self.write.starts_with(&base.write)
-            && self.execute.starts_with(&base.execute)
-            && (self.network, self.unix_sockets) == (base.network, base.unix_sockets)
-    }
-}
-
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Limits {
     /// Between asking a program to end and killing it.
@@ -96,7 +76,7 @@ pub(crate) struct Limits {
     pub(crate) max_memory_bytes: u64,
 }
 
-/// From the server to the helper.
+/// From the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
@@ -106,7 +86,7 @@ pub(crate) enum Order {
     Signal(i32),
 }
 
-/// From the helper to the server.
+/// To the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Event {
@@ -175,61 +155,4 @@ pub(crate) enum Exit {
 }
 
 /// The standard input, output and error of the programs.
-pub(crate) type Descriptors = [OwnedFd; 3];
-
-/// Sends what comes before everything else. Its length comes first, so that nothing is read that
-/// descriptors come with.
-pub(crate) fn send_ahead(mut socket: &UnixStream, ahead: &Ahead) -> io::Result<()> {
-    let text = serde_json::to_vec(ahead)?;
-    let length = u32::try_from(text.len()).map_err(io::Error::other)?;
-    socket.write_all(&length.to_le_bytes())?;
-    socket.write_all(&text)
-}
-
-/// The other side of [`send_ahead`].
-pub(crate) fn receive_ahead(mut socket: &UnixStream) -> io::Result<Ahead> {
-    let mut length = [0; 4];
-    socket.read_exact(&mut length)?;
-    let mut text = Vec::new();
-    socket.take(u32::from_le_bytes(length).into()).read_to_end(&mut text)?;
-    Ok(serde_json::from_slice(&text)?)
-}
-
-/// Sends the first byte of a task, with it the descriptors, and of `line` as much as there is room
-/// for: that many bytes.
-pub(crate) fn send_task(
-    socket: &UnixStream,
-    fds: [BorrowedFd<'_>; 3],
-    line: &[u8],
-) -> io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    control.push(SendAncillaryMessage::ScmRights(&fds));
-    let bytes = [IoSlice::new(b"\n"), IoSlice::new(line)];
-    Ok(sendmsg(socket, &bytes, &mut control, SendFlags::empty())?.saturating_sub(1))
-}
-
-/// The other side of [`send_task`].
-pub(crate) fn receive_descriptors(socket: impl AsFd) -> io::Result<Descriptors> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0];
-    recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::empty())?;
-    let mut fds = Vec::new();
-    for message in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(received) = message {
-            for fd in received {
-                fcntl_setfd(&fd, FdFlags::CLOEXEC)?;
-                fds.push(fd);
-            }
-        }
-    }
-    fds.try_into().map_err(|_| io::Error::other("the server did not send three descriptors"))
-}
-
-/// One message as a line.
-pub(crate) fn line(message: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    Ok(line)
-}
+pub(crate) type Descriptors = [Owned; 3];

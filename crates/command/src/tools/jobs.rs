@@ -213,6 +213,6 @@ pub(crate) struct Sent {
 pub(crate) async fn signal(cx: Context<Backend>, input: SendSignal) -> ToolResult<Sent> {
     let job = cx.state.job(&input.job_id, &owner(&cx))?;
     let status = status(job.end().as_ref());
-    job.signal(input.signal.number());
+    job.signal(input.signal)?;
     Ok(Sent { status })
 }

@@ -16,15 +16,16 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, Command};
 
+use super::handover;
 use super::own::Part;
-use super::wire::{self, Ahead, Descriptors, Event, Order, Task};
+use super::wire::{Ahead, Descriptors, Event, Order, Task};
 
 /// Started ahead. One is not ready yet when calls follow each other at once.
 const SPARE: usize = 2;
 
 /// Where helpers come from.
 #[derive(Debug)]
-pub(super) struct Helpers {
+pub(crate) struct Helpers {
     ahead: Ahead,
     /// Oldest first.
     spare: Mutex<VecDeque<Idle>>,
@@ -33,14 +34,14 @@ pub(super) struct Helpers {
 
 /// A helper process that has nothing to do yet.
 #[derive(Debug)]
-pub(super) struct Idle {
+pub(crate) struct Idle {
     socket: StdUnixStream,
     process: Child,
     scratch: TempDir,
 }
 
 /// A helper process. Dropping it is enough: the helper then ends everything and itself.
-pub(super) struct Helper {
+pub(crate) struct Helper {
     orders: OwnedWriteHalf,
     events: Lines<BufReader<OwnedReadHalf>>,
     /// Kept so that the runtime reaps it.
@@ -50,12 +51,12 @@ pub(super) struct Helper {
 
 impl Helpers {
     /// `ahead` is what each can do before it has a task.
-    pub(super) fn new(ahead: Ahead) -> Arc<Self> {
+    pub(crate) fn new(ahead: Ahead) -> Arc<Self> {
         Arc::new(Self { ahead, spare: Mutex::default(), is_refilling: AtomicBool::new(false) })
     }
 
     /// One started ahead, or if there is none, one started now.
-    pub(super) fn take(self: &Arc<Self>) -> io::Result<Idle> {
+    pub(crate) fn take(self: &Arc<Self>) -> io::Result<Idle> {
         let ahead = loop {
             let Some(mut spare) = self.spare().pop_front() else { break None };
             if matches!(spare.process.try_wait(), Ok(None)) {
@@ -94,7 +95,7 @@ impl Idle {
         let scratch = tempfile::tempdir()?;
         let (socket, theirs) = StdUnixStream::pair()?;
         let ahead = Ahead { scratch: scratch.path().to_owned(), ..ahead.clone() };
-        wire::send_ahead(&socket, &ahead)?;
+        handover::send_ahead(&socket, &ahead)?;
         let mut command = Command::from(Part::Helper.start().command());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
         let process = command.spawn()?;
@@ -104,18 +105,18 @@ impl Idle {
     }
 
     /// A fresh directory for the programs of its task.
-    pub(super) fn scratch(&self) -> &Path {
+    pub(crate) fn scratch(&self) -> &Path {
         self.scratch.path()
     }
 
     /// Gives it its task. The descriptors are closed on this side.
-    pub(super) async fn begin(self, task: &Task, descriptors: Descriptors) -> io::Result<Helper> {
+    pub(crate) async fn begin(self, task: &Task, descriptors: Descriptors) -> io::Result<Helper> {
         let Self { socket, process, scratch } = self;
         socket.set_nonblocking(true)?;
-        let line = wire::line(task)?;
+        let line = handover::line(task)?;
         let [input, output, errors] = &descriptors;
         let sent =
-            wire::send_task(&socket, [input.as_fd(), output.as_fd(), errors.as_fd()], &line)?;
+            handover::send_task(&socket, [input.as_fd(), output.as_fd(), errors.as_fd()], &line)?;
         drop(descriptors);
         let (events, mut orders) = UnixStream::from_std(socket)?.into_split();
         orders.write_all(line.get(sent..).unwrap_or_default()).await?;
@@ -125,12 +126,12 @@ impl Idle {
 }
 
 impl Helper {
-    pub(super) async fn order(&mut self, order: Order) -> io::Result<()> {
-        self.orders.write_all(&wire::line(&order)?).await
+    pub(crate) async fn order(&mut self, order: Order) -> io::Result<()> {
+        self.orders.write_all(&handover::line(&order)?).await
     }
 
     /// `None` if the helper is gone without having said so.
-    pub(super) async fn event(&mut self) -> Option<Event> {
+    pub(crate) async fn event(&mut self) -> Option<Event> {
         let line = self.events.next_line().await.ok().flatten()?;
         serde_json::from_str(&line).ok()
     }

@@ -16,12 +16,13 @@ use nix::sys::time::TimeValLike;
 use rustix::process::{Pid, Resource, Rlimit, Signal, setpriority_process, setrlimit, setsid};
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
+use super::handover;
 use super::kernel::{self, Group, tree};
 use super::protect;
 use super::stages::{self, Programs};
 use super::starter::Ready;
 use super::wakes::{Wake, Wakes};
-use super::wire::{self, Descriptors, Done, Event, Exit, Limit, Limits, Order, Task};
+use super::wire::{Descriptors, Done, Event, Exit, Limit, Limits, Order, Task};
 
 /// How often the number of processes and their memory are looked at.
 const WATCH: Duration = Duration::from_millis(50);
@@ -50,7 +51,7 @@ fn serve() -> io::Result<()> {
     kernel::adopt_orphans()?;
     kernel::no_new_privileges()?;
     let mut wakes = Wakes::new(socket.try_clone()?)?;
-    let ahead = wire::receive_ahead(&socket)?;
+    let ahead = handover::receive_ahead(&socket)?;
     let group = Group::create(ahead.max_processes).map(Arc::new);
     let ready = ahead.confinement.map(|base| Ready::new(base, group.clone()));
     // So far it was started ahead; here it waits for its task.
@@ -94,12 +95,12 @@ fn serve() -> io::Result<()> {
 }
 
 fn receive_task(socket: &UnixStream, wakes: &mut Wakes) -> io::Result<(Descriptors, Task)> {
-    let descriptors = wire::receive_descriptors(socket)?;
+    let descriptors = handover::receive_descriptors(socket)?;
     Ok((descriptors, serde_json::from_slice(&wakes.first_line()?)?))
 }
 
 fn report(mut socket: &UnixStream, event: &Event) -> io::Result<()> {
-    socket.write_all(&wire::line(event)?)
+    socket.write_all(&handover::line(event)?)
 }
 
 /// Of the signals that can be survived none may end this process before what it started. They are

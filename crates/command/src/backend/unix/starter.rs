@@ -88,7 +88,7 @@ impl Ready {
     }
 
     pub(super) fn fits(&self, confinement: Option<&Confinement>) -> bool {
-        confinement.is_some_and(|to| to.begins_with(&self.base))
+        confinement.is_some_and(|to| is_more(to, &self.base))
     }
 
     pub(super) fn start(self, starter: Starter) -> Started {
@@ -104,6 +104,14 @@ impl Ready {
         drop(self.starter);
         let _panicked = self.thread.join();
     }
+}
+
+/// The same with more places.
+fn is_more(to: &Confinement, base: &Confinement) -> bool {
+    to.read.starts_with(&base.read)
+        && to.write.starts_with(&base.write)
+        && to.execute.starts_with(&base.execute)
+        && (to.network, to.unix_sockets) == (base.network, base.unix_sockets)
 }
 
 fn is_in(group: Option<&Group>) -> bool {

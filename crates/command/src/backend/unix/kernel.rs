@@ -14,7 +14,7 @@ use linux as this;
 #[cfg(not(all(target_os = "linux", not(feature = "portable"))))]
 use portable as this;
 
-pub(super) use this::{
+pub(crate) use this::{
     FINDS_ALL, Group, Prepared, adopt_orphans, confine, hide_from_others, most_tasks,
     no_new_privileges, prepare, protect, terminal, tree, unprotect,
 };
