@@ -3,6 +3,7 @@
 //! A column starts empty and only ever moves towards text: integer, decimal, float, text. Once it
 //! is text its cells are only counted, which is also what makes wide text files fast.
 
+mod mark;
 mod merge;
 
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use super::source;
 use super::stats::Stats;
 use super::tally::Wanted;
 use super::words::{is_blank, is_boolean_word, is_infinite, is_nan, is_null_token};
+
+pub(super) use mark::Mark;
 
 #[derive(Default)]
 pub(super) struct Column {
@@ -61,16 +64,6 @@ pub(super) enum Class {
     /// NaN or infinite.
     NonFinite,
     Text,
-}
-
-/// The decimal mark of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Mark {
-    #[default]
-    Point,
-    Comma,
-    /// Either is possible until the first number has one: a file split at semicolons.
-    Undecided,
 }
 
 impl Column {
@@ -382,17 +375,6 @@ impl Column {
         match self.null_tokens.iter_mut().find(|seen| seen.token == token) {
             Some(seen) => seen.count += 1,
             None => self.null_tokens.push(TokenCount { token, count: 1 }),
-        }
-    }
-}
-
-impl Mark {
-    pub(super) fn byte(self) -> u8 {
-        match self {
-            Self::Point => b'.',
-            Self::Comma => b',',
-            // A digit is never found where a mark is looked for, so nothing matches this.
-            Self::Undecided => b'0',
         }
     }
 }
