@@ -59,8 +59,13 @@ impl Texts {
         }
     }
 
-    pub(super) fn can_free(&self) -> bool {
-        matches!(self, Self::Counted(_))
+    pub(super) fn is_estimate(&self) -> bool {
+        matches!(self, Self::Estimated(_))
+    }
+
+    /// An estimate would take less memory.
+    pub(super) fn can_be_estimated(&self) -> bool {
+        !self.is_estimate() && self.bytes() > HyperLogLog::REGISTERS
     }
 
     /// Frees the texts.

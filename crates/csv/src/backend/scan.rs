@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use super::collect::Texts;
 use super::column::{Column, Mark};
 use super::filter::Test;
 use super::parts::{self, Gather};
+use super::ranks::Numbers;
 use super::reader::{TableFile, TableReader};
+use super::stats::Stats;
 use super::tally::Wanted;
 use super::{Error, Observer};
 
@@ -109,7 +112,7 @@ impl Gather for Cells<'_> {
     #[inline]
     fn add_row(&mut self, table: &TableReader) {
         if self.wanted.keeps_cells() && table.rows.is_multiple_of(ROWS_BETWEEN_CHECKS) {
-            stay_within_memory(&mut self.columns, self.max_kept_bytes);
+            stay_within_memory(&mut self.columns, self.wanted, self.max_kept_bytes);
         }
         if !self.test.matches(table) {
             return classify(table, &mut self.columns);
@@ -132,7 +135,7 @@ impl Gather for Cells<'_> {
         self.matched += later.matched;
         append(&mut self.columns, later.columns, lines_before);
         if self.wanted.keeps_cells() {
-            stay_within_memory(&mut self.columns, self.max_kept_bytes);
+            stay_within_memory(&mut self.columns, self.wanted, self.max_kept_bytes);
         }
     }
 }
@@ -161,14 +164,32 @@ fn classify(table: &TableReader, columns: &mut [(usize, Column)]) {
     }
 }
 
-/// Gives up the largest collections first.
-pub(super) fn stay_within_memory(columns: &mut [(usize, Column)], max_bytes: usize) {
-    let kept_bytes = |column: &Column| column.stats().kept_bytes();
-    while columns.iter().map(|(_, column)| kept_bytes(column)).sum::<usize>() > max_bytes {
-        let largest = columns.iter_mut().max_by_key(|(_, column)| kept_bytes(column));
-        let Some((_, column)) = largest.filter(|(_, column)| column.stats().can_free()) else {
-            return;
-        };
-        column.stats_mut().free();
+/// Gives up the largest collections first: numbers for a sample of them, texts for an estimate of
+/// their number. Each kind has its share, because freed texts leave holes in the memory of a process
+/// that long lists of numbers do not fit into.
+fn stay_within_memory(columns: &mut [(usize, Column)], wanted: Wanted, max_bytes: usize) {
+    let share = if wanted.numbers && wanted.texts { max_bytes / 2 } else { max_bytes };
+    while let Some(numbers) = largest(columns, share, Stats::numbers_mut, Numbers::bytes)
+        && numbers.can_be_thinned()
+    {
+        numbers.thin();
     }
+    while let Some(texts) = largest(columns, share, Stats::texts_mut, Texts::bytes)
+        && texts.can_be_estimated()
+    {
+        texts.estimate();
+    }
+}
+
+/// `None` where all of them together are within `max_bytes`.
+fn largest<'a, T>(
+    columns: &'a mut [(usize, Column)],
+    max_bytes: usize,
+    kept: fn(&'a mut Stats) -> Option<&'a mut T>,
+    bytes: fn(&T) -> usize,
+) -> Option<&'a mut T> {
+    let kept: Vec<&mut T> =
+        columns.iter_mut().filter_map(|(_, column)| kept(column.stats_mut())).collect();
+    let is_over = kept.iter().map(|kept| bytes(kept)).sum::<usize>() > max_bytes;
+    kept.into_iter().max_by_key(|kept| bytes(kept)).filter(|_| is_over)
 }

@@ -144,25 +144,12 @@ impl Stats {
         numbers + self.texts_kept.as_ref().map_or(0, |kept| kept.bytes())
     }
 
-    /// Gives up what takes the most memory: texts for an estimate, or numbers for a sample of them.
-    pub(super) fn free(&mut self) {
-        let numbers = self.numbers_kept.as_mut().filter(|kept| kept.can_be_thinned());
-        let texts = self.texts_kept.as_mut().filter(|kept| kept.can_free());
-        match (numbers, texts) {
-            (Some(numbers), Some(texts)) if numbers.bytes() < texts.bytes() => texts.estimate(),
-            (Some(numbers), _) => numbers.thin(),
-            (None, Some(texts)) => texts.estimate(),
-            (None, None) => {}
-        }
-    }
-
-    pub(super) fn can_free(&self) -> bool {
-        self.numbers_kept.as_ref().is_some_and(|kept| kept.can_be_thinned())
-            || self.texts_kept.as_ref().is_some_and(|kept| kept.can_free())
-    }
-
     pub(super) fn numbers_mut(&mut self) -> Option<&mut Numbers> {
         self.numbers_kept.as_deref_mut()
+    }
+
+    pub(super) fn texts_mut(&mut self) -> Option<&mut Texts> {
+        self.texts_kept.as_deref_mut()
     }
 
     /// Medians were asked for, and cannot be told.
@@ -172,7 +159,7 @@ impl Stats {
 
     /// Different texts were asked for, and given up.
     pub(super) fn has_freed_texts(&self) -> bool {
-        self.texts_kept.as_ref().is_some_and(|kept| !kept.can_free())
+        self.texts_kept.as_ref().is_some_and(|kept| kept.is_estimate())
     }
 
     fn quantiles(&self, is_numeric: bool) -> Vec<(&'static str, Number)> {
