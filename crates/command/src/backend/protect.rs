@@ -1,6 +1,6 @@
 //! What no program may change although it lies in a root: files that make the tools of whoever works
 //! there run something later, the hooks of a repository for one. The helper mounts them read-only
-//! for its programs ([`super::kernel`]). What is absent cannot be mounted, so something empty is put
+//! for its programs (`unix/kernel`). What is absent cannot be mounted, so something empty is put
 //! there for as long as a program runs that could make it.
 
 use std::collections::BTreeMap;

@@ -37,7 +37,8 @@ pub(super) fn settle(
             let bounds = |rank| Sought::new(rank, around(numbers, rank, Bounds::NONE));
             let sought = ranks.into_iter().map(bounds).collect();
             numbers.give_up();
-            searches.push(Search { index, typed, sought, found: Vec::new() });
+            let count = numbers.count();
+            searches.push(Search { index, typed, count, sought, found: Vec::new() });
         } else {
             let at = |rank: u64| Some((rank, numbers.kept_at(usize::try_from(rank).ok()?)?));
             let found = ranks.into_iter().filter_map(at).collect();
@@ -79,6 +80,8 @@ struct Search {
     /// Among the columns of the scan.
     index: usize,
     typed: Typed,
+    /// How many numbers there are.
+    count: u64,
     sought: Vec<Sought>,
     found: Vec<(u64, Number)>,
 }
@@ -141,7 +144,8 @@ fn pass(
 ) -> Result<bool, Error> {
     let mut table = file.open()?;
     let typed: Vec<&Typed> = searches.iter().map(|search| &search.typed).collect();
-    let sought = searches.iter().map(|search| search.sought.iter().map(Sought::fresh).collect());
+    let sought =
+        searches.iter().map(|search| (0, search.sought.iter().map(Sought::fresh).collect()));
     let max_kept_bytes = file.cuts.max_kept_bytes;
     let mut narrowing = Narrowing { typed: &typed, sought: sought.collect(), test, max_kept_bytes };
     parts::read(&mut table, file, &mut narrowing, observer)?;
@@ -149,11 +153,12 @@ fn pass(
     if table.is_cut_off {
         return Ok(false);
     }
-    if table.rows != scan.table.rows || table.oddities.changed_while_read {
+    let is_as_before = |(search, (count, _)): (&Search, &(u64, _))| search.count == *count;
+    if table.oddities.changed_while_read || !searches.iter().zip(&sought).all(is_as_before) {
         scan.table.oddities.changed_while_read = true;
         return Ok(false);
     }
-    for (search, sought) in searches.iter_mut().zip(sought) {
+    for (search, (_, sought)) in searches.iter_mut().zip(sought) {
         search.sought.clear();
         for mut one in sought {
             match one.find() {
@@ -219,14 +224,16 @@ impl Sought {
 /// One pass over all columns in which something is looked for.
 struct Narrowing<'a> {
     typed: &'a [&'a Typed],
-    sought: Vec<Vec<Sought>>,
+    /// How many numbers each column has had so far, and what is looked for in it.
+    sought: Vec<(u64, Vec<Sought>)>,
     test: &'a Test,
     max_kept_bytes: usize,
 }
 
 impl Gather for Narrowing<'_> {
     fn fresh(&self) -> Self {
-        let fresh = |sought: &Vec<Sought>| sought.iter().map(Sought::fresh).collect();
+        let fresh =
+            |(_, sought): &(u64, Vec<Sought>)| (0, sought.iter().map(Sought::fresh).collect());
         Self { sought: self.sought.iter().map(fresh).collect(), ..*self }
     }
 
@@ -239,8 +246,9 @@ impl Gather for Narrowing<'_> {
             return;
         }
         let row = table.row();
-        for (typed, sought) in self.typed.iter().zip(&mut self.sought) {
+        for (typed, (count, sought)) in self.typed.iter().zip(&mut self.sought) {
             if let Cell::Number(number) = typed.read(row.field(typed.place)) {
+                *count += 1;
                 sought.iter_mut().for_each(|one| one.add(number));
             }
         }
@@ -251,7 +259,8 @@ impl Gather for Narrowing<'_> {
     }
 
     fn append(&mut self, later: Self, _: u64) {
-        for (mine, theirs) in self.sought.iter_mut().zip(later.sought) {
+        for ((count, mine), (more, theirs)) in self.sought.iter_mut().zip(later.sought) {
+            *count += more;
             mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.append(theirs));
         }
         self.stay_within_memory();
@@ -260,8 +269,12 @@ impl Gather for Narrowing<'_> {
 
 impl Narrowing<'_> {
     fn stay_within_memory(&mut self) {
-        let mut inside: Vec<&mut Numbers> =
-            self.sought.iter_mut().flatten().map(|one| &mut one.inside).collect();
+        let mut inside: Vec<&mut Numbers> = self
+            .sought
+            .iter_mut()
+            .flat_map(|(_, sought)| sought)
+            .map(|one| &mut one.inside)
+            .collect();
         while inside.iter().map(|numbers| numbers.bytes()).sum::<usize>() > self.max_kept_bytes {
             let largest = inside.iter_mut().max_by_key(|numbers| numbers.bytes());
             let Some(numbers) = largest.filter(|numbers| numbers.can_be_thinned()) else {
