@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Threads count as well, and many programs have more of them than processes. This bounds what
-/// multiplies; [`super::super::super::helper`] counts the processes.
+/// multiplies; [`crate::backend::unix::helper`] counts the processes.
 const TASKS_FOR_EACH_PROCESS: u64 = 4;
 
 /// Processes and threads together.
