@@ -127,8 +127,8 @@ fn around(sample: &mut Numbers, rank: u64, within: Bounds) -> Bounds {
     let (kept, count) = (sample.kept(), sample.count().max(1));
     let place = u128::from(rank) * kept as u128 / u128::from(count);
     let place = usize::try_from(place).unwrap_or(usize::MAX);
-    // Sixteen times the usual distance between a rank in a sample and that in the whole.
-    let margin = 8 * kept.isqrt() + 16;
+    // Six times the usual distance between a rank in a sample and that in the whole.
+    let margin = 3 * kept.isqrt() + 16;
     let lower = place.checked_sub(margin).and_then(|place| sample.kept_at(place));
     let upper = sample.kept_at(place.saturating_add(margin));
     Bounds { lower: lower.or(within.lower), upper: upper.or(within.upper) }
