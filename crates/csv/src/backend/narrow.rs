@@ -14,7 +14,7 @@ use super::scan::{ROWS_BETWEEN_CHECKS, Scan};
 use super::typed::{Cell, Typed};
 use super::{Error, Observer};
 
-/// More than two are only needed where neither sample is anything like its numbers.
+/// Two are nearly always enough: one for the sample, and one more where many numbers are equal.
 const MAX_PASSES: usize = 6;
 
 /// Finds what the operations look for: among the numbers kept, or in the file where those are a sample.

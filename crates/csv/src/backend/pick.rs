@@ -153,15 +153,19 @@ impl Sample {
 }
 
 /// Vigna's generator: a few lines, and the same numbers on every machine for ever.
-struct SplitMix64(u64);
+#[derive(Clone)]
+pub(super) struct SplitMix64(pub(super) u64);
 
 impl SplitMix64 {
     fn below(&mut self, limit: u64) -> u64 {
+        u64::try_from((u128::from(self.word()) * u128::from(limit)) >> 64).unwrap_or_default()
+    }
+
+    pub(super) fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut word = self.0;
         word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        word ^= word >> 31;
-        u64::try_from((u128::from(word) * u128::from(limit)) >> 64).unwrap_or_default()
+        word ^ (word >> 31)
     }
 }

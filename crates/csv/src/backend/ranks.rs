@@ -1,20 +1,25 @@
 //! Keeps the numbers of a column, for medians and quantiles.
 //!
-//! They say how many bytes they hold. Where that is too much, every second one is dropped, and so
-//! on: what is left is an even sample, which shows where in the file to look again, see `narrow`.
+//! They say how many bytes they hold. Where that is too much, half of them are dropped by chance,
+//! and so on: what is left is a sample, which shows where in the file to look again, see `narrow`.
+//! By chance, because every second row of a file may well be unlike the others.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use num_bigint::BigInt;
 
 use super::exact::{self, BigDecimal};
 use super::number::{Decimal, Number};
+use super::pick::SplitMix64;
 use super::report;
 
 #[derive(Clone)]
 pub(super) struct Numbers {
     /// How many there were.
     count: u64,
-    /// Of so many, one is kept.
+    /// Of so many, one is kept on average: a power of two.
     every: u64,
+    random: SplitMix64,
     /// Decimals of all mantissas.
     scale: u8,
     small: Vec<i32>,
@@ -32,6 +37,8 @@ impl Default for Numbers {
         Self {
             count: 0,
             every: 1,
+            // Not to be foreseen by whoever writes a file.
+            random: SplitMix64(RandomState::new().build_hasher().finish()),
             scale: 0,
             small: Vec::new(),
             wide: Vec::new(),
@@ -47,7 +54,7 @@ impl Numbers {
     pub(super) fn add(&mut self, number: Number) {
         self.count += 1;
         self.has_inexact |= number.decimal().is_none();
-        if self.every == 1 || self.count.is_multiple_of(self.every) {
+        if self.every == 1 || self.random.word() & (self.every - 1) == 0 {
             self.keep(number);
         }
     }
@@ -100,12 +107,12 @@ impl Numbers {
         self.kept() > MIN_SAMPLE
     }
 
-    /// Drops every second one.
+    /// Drops half of them.
     pub(super) fn thin(&mut self) {
         self.every *= 2;
-        drop_every_second(&mut self.small);
-        drop_every_second(&mut self.wide);
-        drop_every_second(&mut self.long);
+        drop_half(&mut self.small, &mut self.random);
+        drop_half(&mut self.wide, &mut self.random);
+        drop_half(&mut self.long, &mut self.random);
     }
 
     /// The ranks, counted from 0, that [`Self::median`] looks at.
@@ -262,12 +269,8 @@ impl Numbers {
     }
 }
 
-fn drop_every_second<T>(list: &mut Vec<T>) {
-    let mut is_kept = true;
-    list.retain(|_| {
-        is_kept = !is_kept;
-        is_kept
-    });
+fn drop_half<T>(list: &mut Vec<T>, random: &mut SplitMix64) {
+    list.retain(|_| random.word() & 1 == 0);
     list.shrink_to_fit();
 }
 
