@@ -1,7 +1,8 @@
 //! What a call's programs are, and what is said about them between the server and what owns them:
 //! a helper process on Unix ([`super::system`]), a job object on Windows.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,22 @@ pub(crate) struct Stage {
     pub(crate) env: Vec<(String, String)>,
     /// `None`: as free as the server itself.
     pub(crate) confinement: Option<Confinement>,
+}
+
+impl Stage {
+    /// Not started yet.
+    pub(super) fn command(&self, cwd: &Path, [stdin, stdout, stderr]: Descriptors) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.args)
+            .current_dir(cwd)
+            .env_clear()
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::from(stdin))
+            .stdout(Stdio::from(stdout))
+            .stderr(Stdio::from(stderr));
+        command
+    }
 }
 
 /// What the kernel lets a program do; everything else is refused to it.

@@ -125,7 +125,7 @@ impl Grid {
 
 fn parts(aggregate: &Aggregate) -> Vec<&'static str> {
     match aggregate.operation {
-        Operation::Quantiles => vec!["p5", "p25", "p50", "p75", "p95"],
+        Operation::Quantiles => Operation::QUANTILES.map(|(name, _)| name).to_vec(),
         operation => vec![operation.name()],
     }
 }

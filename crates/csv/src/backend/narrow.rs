@@ -109,13 +109,12 @@ impl Bounds {
 }
 
 fn ranks(numbers: &Numbers, operations: &[Operation]) -> Vec<u64> {
-    const PERCENTS: [u64; 5] = [5, 25, 50, 75, 95];
     let mut ranks = Vec::new();
     if operations.contains(&Operation::Median) {
         ranks.extend(numbers.middle());
     }
     if operations.contains(&Operation::Quantiles) {
-        ranks.extend(PERCENTS.map(|percent| numbers.rank_of(percent)));
+        ranks.extend(Operation::QUANTILES.map(|(_, percent)| numbers.rank_of(percent)));
     }
     ranks.sort_unstable();
     ranks.dedup();

@@ -77,6 +77,10 @@ pub(crate) struct UncertainMark {
 }
 
 impl Operation {
+    /// The parts of `quantiles`: a name, and what percentage of all numbers is up to it.
+    pub(super) const QUANTILES: [(&str, u64); 5] =
+        [("p5", 5), ("p25", 25), ("p50", 50), ("p75", 75), ("p95", 95)];
+
     pub(crate) const ALL: [Self; 11] = [
         Self::Sum,
         Self::Average,

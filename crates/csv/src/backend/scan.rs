@@ -156,9 +156,9 @@ pub(super) fn append(
 }
 
 fn classify(table: &TableReader, columns: &mut [(usize, Column)]) {
-    let line = || table.records.line();
+    let (row, line) = (table.row(), || table.records.line());
     for (place, column) in columns {
-        if let Some(cell) = table.field(*place) {
+        if let Some(cell) = row.field(*place) {
             column.classify(cell, &line);
         }
     }

@@ -163,10 +163,8 @@ impl Stats {
     }
 
     fn quantiles(&self, is_numeric: bool) -> Vec<(&'static str, Number)> {
-        const RANKS: [(&str, u64); 5] =
-            [("p5", 5), ("p25", 25), ("p50", 50), ("p75", 75), ("p95", 95)];
         match &self.numbers_kept {
-            Some(kept) if is_numeric => RANKS
+            Some(kept) if is_numeric => Operation::QUANTILES
                 .into_iter()
                 .filter_map(|(name, percent)| Some((name, kept.quantile(percent)?)))
                 .collect(),

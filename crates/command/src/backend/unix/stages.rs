@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use rustix::process::{
@@ -131,16 +131,7 @@ fn if_fits(ready: Option<Ready>, task: &Task) -> Option<Ready> {
 
 /// A group of its own, so that a signal reaches what the program has started as well.
 fn command(stage: &Stage, cwd: &Path, fds: Descriptors) -> Command {
-    let [stdin, stdout, stderr] = fds;
-    let mut command = Command::new(&stage.program);
-    command
-        .args(&stage.args)
-        .current_dir(cwd)
-        .env_clear()
-        .envs(stage.env.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::from(stdin))
-        .stdout(Stdio::from(stdout))
-        .stderr(Stdio::from(stderr))
-        .process_group(0);
+    let mut command = stage.command(cwd, fds);
+    command.process_group(0);
     command
 }

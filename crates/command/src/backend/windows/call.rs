@@ -4,8 +4,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::os::windows::io::OwnedHandle;
-use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -21,7 +20,7 @@ use win32job::Job;
 use windows::Win32::System::Threading::CREATE_NO_WINDOW;
 
 use super::super::wire::{
-    Confined, Descriptors, Done, Event, Exit, Failure, Limit, Limits, Order, Stage, Task,
+    Confined, Descriptors, Done, Event, Exit, Failure, Limit, Limits, Order, Task,
 };
 use super::KILL;
 use super::tree::Tree;
@@ -94,7 +93,7 @@ impl Call {
             };
             next_input = following;
             let stderr = errors.try_clone().map_err(this)?;
-            let command = command(stage, &task.cwd, [input, stdout, stderr]);
+            let command = Command::from(stage.command(&task.cwd, [input, stdout, stderr]));
             let child = start_in(self.tree.job(), command).map_err(this)?;
             let id = child.id().and_then(|id| usize::try_from(id).ok());
             self.programs.push(Program { child, id, exit: None });
@@ -186,19 +185,6 @@ async fn next_end(programs: &mut [Program]) {
 
 fn exit(status: ExitStatus) -> Exit {
     status.code().map_or(Exit::Unknown, Exit::Code)
-}
-
-fn command(stage: &Stage, cwd: &Path, [stdin, stdout, stderr]: Descriptors) -> Command {
-    let mut command = Command::new(&stage.program);
-    command
-        .args(&stage.args)
-        .current_dir(cwd)
-        .env_clear()
-        .envs(stage.env.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::from(stdin))
-        .stdout(Stdio::from(stdout))
-        .stderr(Stdio::from(stderr));
-    command
 }
 
 /// Suspended until it is in the job, so that nothing it starts is not.
