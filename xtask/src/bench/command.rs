@@ -1,9 +1,13 @@
 //! Running `true` and sixteen times `sleep 0.5` through the real server, with its whole sandbox on,
 //! beside a bare start of the same program and beside two public servers of this kind. Those are
 //! installed here, in the versions named below. All take turns, so a busy minute hits everyone.
+//!
+//! `true` is run back to back, where what is got ready for the next call takes time of the processors
+//! from this one, and with pauses, as a model's calls come.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -24,6 +28,7 @@ const OURS: &str = "mcp-command";
 const FROM_NPM: (&str, &str) = ("mcp-server-commands", "0.5.0");
 const FROM_PYPI: (&str, &str) = ("mcp-shell-server", "1.1.14");
 const TOGETHER: usize = 16;
+const PAUSE: Duration = Duration::from_millis(20);
 
 const MAX_START_MS: Target = AtMost(15.0);
 const MAX_IDLE_RSS_MB: Target = AtMost(8.0);
@@ -42,10 +47,17 @@ struct Subject {
 struct Figures {
     start_ms: Vec<f64>,
     idle_rss_mb: Vec<f64>,
-    true_ms: Vec<f64>,
+    at_once: Runs,
+    paused: Runs,
     together_s: Vec<f64>,
-    /// A bare start just before each call.
+}
+
+/// Of `true`.
+#[derive(Default)]
+struct Runs {
+    /// Bare, just before each call.
     spawn_ms: Vec<f64>,
+    call_ms: Vec<f64>,
 }
 
 pub(crate) fn measure(workspace: &Workspace, quick: bool, report: &mut Report) {
@@ -110,15 +122,11 @@ fn one_round(subject: &Subject, calls: usize, figures: &mut Figures) -> Result<(
         peer.call(&request)?;
     }
     for _ in 0..calls {
-        let begun = Instant::now();
-        let mut bare = Command::new("true");
-        let bare = bare.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        ensure!(bare.status()?.success(), "`true` failed");
-        figures.spawn_ms.push(begun.elapsed().as_secs_f64() * 1e3);
-        let begun = Instant::now();
-        let reply = peer.call(&request)?;
-        figures.true_ms.push(begun.elapsed().as_secs_f64() * 1e3);
-        check(reply)?;
+        figures.at_once.add(&mut peer, &request)?;
+    }
+    for _ in 0..calls / 4 {
+        thread::sleep(PAUSE);
+        figures.paused.add(&mut peer, &request)?;
     }
     let requests: Vec<u8> =
         (0..TOGETHER).flat_map(|id| subject.request(id, &["sleep", "0.5"])).collect();
@@ -138,6 +146,20 @@ fn check(reply: &[u8]) -> Result<()> {
     Ok(())
 }
 
+impl Runs {
+    fn add(&mut self, peer: &mut Peer, request: &[u8]) -> Result<()> {
+        let begun = Instant::now();
+        let mut bare = Command::new("true");
+        let bare = bare.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        ensure!(bare.status()?.success(), "`true` failed");
+        self.spawn_ms.push(begun.elapsed().as_secs_f64() * 1e3);
+        let begun = Instant::now();
+        let reply = peer.call(request)?;
+        self.call_ms.push(begun.elapsed().as_secs_f64() * 1e3);
+        check(reply)
+    }
+}
+
 impl Subject {
     fn request(&self, id: usize, words: &[&str]) -> Vec<u8> {
         let params = json!({"name": self.tool, "arguments": (self.arguments)(words)});
@@ -152,6 +174,8 @@ struct Medians {
     idle_rss_mb: f64,
     true_ms: f64,
     spawn_ms: f64,
+    paused_true_ms: f64,
+    paused_spawn_ms: f64,
     together_s: f64,
 }
 
@@ -161,8 +185,10 @@ impl Figures {
         Ok(Medians {
             start_ms: median(&mut self.start_ms)?,
             idle_rss_mb: median(&mut self.idle_rss_mb)?,
-            true_ms: median(&mut self.true_ms)?,
-            spawn_ms: median(&mut self.spawn_ms)?,
+            true_ms: median(&mut self.at_once.call_ms)?,
+            spawn_ms: median(&mut self.at_once.spawn_ms)?,
+            paused_true_ms: median(&mut self.paused.call_ms)?,
+            paused_spawn_ms: median(&mut self.paused.spawn_ms)?,
             together_s: median(&mut self.together_s)?,
         })
     }
@@ -178,6 +204,10 @@ impl Medians {
         report.state(name, "`true` p50 ms", self.true_ms, None);
         let over = self.true_ms - self.spawn_ms;
         report.state(name, "`true` over spawn ms", over, bound(MAX_OVER_SPAWN_MS));
+        report.state(name, "paused: spawn p50 ms", self.paused_spawn_ms, None);
+        report.state(name, "paused: `true` p50 ms", self.paused_true_ms, None);
+        let over = self.paused_true_ms - self.paused_spawn_ms;
+        report.state(name, "paused: over spawn ms", over, bound(MAX_OVER_SPAWN_MS));
         report.state(name, "16 × sleep 0.5 s", self.together_s, bound(MAX_TOGETHER_S));
     }
 
@@ -187,6 +217,7 @@ impl Medians {
             ("start : ours", self.start_ms, ours.start_ms),
             ("idle RSS : ours", self.idle_rss_mb, ours.idle_rss_mb),
             ("`true` p50 : ours", self.true_ms, ours.true_ms),
+            ("paused: `true` p50 : ours", self.paused_true_ms, ours.paused_true_ms),
             ("16 × sleep : ours", self.together_s, ours.together_s),
         ] {
             report.state(name, what, theirs / ours, None);

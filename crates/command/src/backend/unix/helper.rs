@@ -3,7 +3,7 @@
 //! gone, however the server ended.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
@@ -52,25 +52,24 @@ fn serve() -> io::Result<()> {
     kernel::no_new_privileges()?;
     let mut wakes = Wakes::new(socket.try_clone()?)?;
     let ahead = handover::receive_ahead(&socket)?;
+    // Outlives who is in it, so that it can be removed.
     let group = Group::create(ahead.max_processes).map(Arc::new);
     let ready = ahead.confinement.map(|base| Ready::new(base, group.clone()));
     // So far it was started ahead; here it waits for its task.
     let (descriptors, task) = match receive_task(&socket, &mut wakes) {
         Ok(received) => received,
         Err(server_gone) => {
-            // Out of the group, which can be removed then.
-            if let Some(ready) = ready {
-                ready.dismiss();
-            }
             let _removed_already = fs::remove_dir(&ahead.scratch);
             return Err(server_gone);
         }
     };
+    // What does not fit has to be gone before the file system is seen in another way.
+    let ready = ready.filter(|ready| stages::fits(ready, &task));
     limit(task.limits);
     if let (Some(group), true) = (&group, ahead.max_processes != task.limits.max_processes) {
         group.limit(task.limits.max_processes)?;
     }
-    let programs = match stages::start(&task, descriptors, group.as_ref(), ready) {
+    let programs = match stages::start(&task, descriptors, group.as_ref(), ready.as_ref()) {
         Ok(programs) => programs,
         Err(failed) => {
             end_all(&mut wakes, |_, _| {});
@@ -84,7 +83,9 @@ fn serve() -> io::Result<()> {
     // only the superuser may do this, and the others have a limit of processes.
     let _not_allowed = setpriority_process(None, -20);
     let limits = task.limits;
-    let mut call = Call { socket, limits, wakes, programs, group, killed: 0, alone: false };
+    let of_call = group.clone();
+    let mut call =
+        Call { socket, limits, wakes, programs, group: of_call, killed: 0, alone: false };
     call.run();
     if call.alone {
         kernel::unprotect(&task.mounts);
@@ -257,6 +258,11 @@ impl Call {
         if self.alone {
             return Ok(());
         }
-        report(&self.socket, &Event::Done(done))
+        // The rest of its own end is for when nobody else has anything to do, and the answer to be
+        // sent by then.
+        let _always_allowed = setpriority_process(None, 19);
+        report(&self.socket, &Event::Done(done))?;
+        let _server_gone = (&self.socket).read(&mut [0]);
+        Ok(())
     }
 }

@@ -9,12 +9,15 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, Command};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
 use super::handover;
 use super::own::Part;
@@ -22,6 +25,8 @@ use super::wire::{Ahead, Descriptors, Event, Order, Task};
 
 /// Started ahead. One is not ready yet when calls follow each other at once.
 const SPARE: usize = 2;
+/// The call that took one is under way by then, and does not share a processor with the next.
+const REFILL_AFTER: Duration = Duration::from_millis(1);
 
 /// Where helpers come from.
 #[derive(Debug)]
@@ -68,21 +73,26 @@ impl Helpers {
         Ok(taken)
     }
 
-    /// On a thread of its own: starting a process blocks the one that does it.
+    /// In a moment, and on a thread of its own: starting a process blocks the one that does it.
     fn refill(self: &Arc<Self>) {
         if self.spare().len() >= SPARE || self.is_refilling.swap(true, Ordering::Relaxed) {
             return;
         }
         let helpers = Arc::clone(self);
-        tokio::task::spawn_blocking(move || {
-            // Whoever wants one meanwhile does not wait for these.
-            while helpers.spare().len() < SPARE
-                && let Ok(fresh) = Idle::start(&helpers.ahead)
-            {
-                helpers.spare().push_back(fresh);
-            }
-            helpers.is_refilling.store(false, Ordering::Relaxed);
+        tokio::spawn(async move {
+            sleep(REFILL_AFTER).await;
+            spawn_blocking(move || helpers.start_spares());
         });
+    }
+
+    /// Whoever wants one meanwhile does not wait for these.
+    fn start_spares(&self) {
+        while self.spare().len() < SPARE
+            && let Ok(fresh) = Idle::start(&self.ahead)
+        {
+            self.spare().push_back(fresh);
+        }
+        self.is_refilling.store(false, Ordering::Relaxed);
     }
 
     fn spare(&self) -> MutexGuard<'_, VecDeque<Idle>> {

@@ -57,14 +57,14 @@ impl Programs {
 }
 
 /// Starts them all, or says which could not be started. What has been started then still runs.
+/// `ready` must fit.
 pub(super) fn start(
     task: &Task,
     descriptors: Descriptors,
     group: Option<&Arc<Group>>,
-    ready: Option<Ready>,
+    ready: Option<&Ready>,
 ) -> Result<Programs, Event> {
     let whole = |error: io::Error| failed(0, &error);
-    let mut ready = if_fits(ready, task);
     let [input, output, errors] = descriptors;
     if task.tty {
         ioctl_tiocsctty(&output).map_err(|errno| whole(errno.into()))?;
@@ -93,9 +93,9 @@ pub(super) fn start(
             unprotected: unprotected.clone(),
             must: task.must_confine,
         };
-        let (pid, confined) = match ready.take() {
-            Some(ready) => ready.start(starter)?,
-            None => starter.on_a_thread_of_its_own()?,
+        let (pid, confined) = match ready {
+            Some(ready) if index == 0 => ready.start(starter)?,
+            _ => starter.on_a_thread_of_its_own()?,
         };
         programs.running.push((pid, None));
         programs.confined.push(confined);
@@ -118,15 +118,10 @@ fn limit_processes(max_processes: u64) -> bool {
     setrlimit(Resource::Nproc, Rlimit { current: most, maximum: most }).is_ok()
 }
 
-/// For the first program, unless it sees the files in another way than the thread does.
-fn if_fits(ready: Option<Ready>, task: &Task) -> Option<Ready> {
+/// Whether it can start the first program, which may have to see the files in another way.
+pub(super) fn fits(ready: &Ready, task: &Task) -> bool {
     let first = task.stages.first().and_then(|stage| stage.confinement.as_ref());
-    let ready = ready?;
-    if task.mounts.is_empty() && ready.fits(first) {
-        return Some(ready);
-    }
-    ready.dismiss();
-    None
+    task.mounts.is_empty() && ready.fits(first)
 }
 
 /// A group of its own, so that a signal reaches what the program has started as well.

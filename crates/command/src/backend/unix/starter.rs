@@ -65,9 +65,10 @@ impl Starter {
 /// A thread that is confined already as far as most programs are, waiting for one to start.
 pub(super) struct Ready {
     base: Confinement,
-    thread: JoinHandle<()>,
-    starter: SyncSender<Starter>,
+    /// `None` once it is being dropped.
+    starter: Option<SyncSender<Starter>>,
     started: Receiver<Started>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Ready {
@@ -82,27 +83,34 @@ impl Ready {
             if let Ok(starter) = next.recv() {
                 let _helper_gone =
                     tell.send(starter.confine_and_start(Some(prepared), Some(in_group)));
+                // Its end takes a while, which the program is not to wait for.
+                let _dropped = next.recv();
             }
         });
-        Self { base, thread, starter, started }
+        Self { base, starter: Some(starter), started, thread: Some(thread) }
     }
 
     pub(super) fn fits(&self, confinement: Option<&Confinement>) -> bool {
         confinement.is_some_and(|to| is_more(to, &self.base))
     }
 
-    pub(super) fn start(self, starter: Starter) -> Started {
+    /// Once.
+    pub(super) fn start(&self, starter: Starter) -> Started {
         let index = starter.index;
-        let _told_below = self.starter.send(starter);
-        let started = self.started.recv().unwrap_or_else(|_| Err(failed(index, &gone())));
-        self.dismiss();
-        started
+        if let Some(to) = &self.starter {
+            let _told_below = to.send(starter);
+        }
+        self.started.recv().unwrap_or_else(|_| Err(failed(index, &gone())))
     }
+}
 
+impl Drop for Ready {
     /// Waits until the thread is gone.
-    pub(super) fn dismiss(self) {
-        drop(self.starter);
-        let _panicked = self.thread.join();
+    fn drop(&mut self) {
+        self.starter = None;
+        if let Some(thread) = self.thread.take() {
+            let _panicked = thread.join();
+        }
     }
 }
 

@@ -2,14 +2,14 @@
 //! from a thread confined like this, so that it stays free itself to end what it started.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
-use rustix::fs::stat;
+use rustix::fs::{FileType, fstat, stat};
 use rustix::process::getuid;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
@@ -143,12 +143,10 @@ fn allow(
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
     let Ok(opened) = PathFd::new(path) else { return Ok(rules) };
-    let access = if is_directory(path) { access } else { access & AccessFs::from_file(NEWEST) };
+    let mode = fstat(&opened).map(|found| found.st_mode);
+    let is_directory = mode.is_ok_and(|mode| FileType::from_raw_mode(mode).is_dir());
+    let access = if is_directory { access } else { access & AccessFs::from_file(NEWEST) };
     rules.add_rule(PathBeneath::new(opened, access))
-}
-
-fn is_directory(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.is_dir())
 }
 
 /// The superuser keeps what goes with files, which the rules above bound, and nothing else.

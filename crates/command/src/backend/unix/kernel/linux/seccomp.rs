@@ -15,7 +15,8 @@ const EPERM: u32 = 1;
 const EACCES: u32 = 13;
 const ENOSYS: u32 = 38;
 const LOAD_WORD: u16 = 0x20;
-const SKIP_IF_LESS: u16 = 0x35;
+const IS_EQUAL: u16 = 0x15;
+const IS_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
 const SECCOMP_RET_ERRNO: u32 = 0x0005_0000;
 const SECCOMP_RET_ALLOW: u32 = 0x7fff_0000;
@@ -25,6 +26,8 @@ const TIOCSTI: u64 = 0x5412;
 const TIOCLINUX: u64 = 0x541c;
 /// From here on numbers are the second way into the same system calls on x86-64.
 const X32: u32 = 0x4000_0000;
+/// The same number on every architecture.
+const CLONE3: u32 = 435;
 /// Families of sockets that come with the network. Programs look up addresses by the last one.
 const NETWORK: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
@@ -100,21 +103,21 @@ pub(crate) fn only(path_address: u64) -> Result<BpfProgram, seccompiler::Error> 
 }
 
 /// In the order they must be applied.
-pub(crate) fn filters(to: &Confinement) -> Result<[BpfProgram; 3], seccompiler::Error> {
-    // A C library that is told there is no `clone3` uses `clone`, whose flags can be looked at.
-    let mut unknown = Rules::new();
-    refuse(&mut unknown, libc::SYS_clone3, Vec::new());
-    Ok([no_second_way(), compile(unknown, ENOSYS)?, compile(refused(to)?, EPERM)?])
+pub(crate) fn filters(to: &Confinement) -> Result<[BpfProgram; 2], seccompiler::Error> {
+    Ok([unknown(), compile(refused(to)?, EPERM)?])
 }
 
-/// As on a kernel that has none. A range of numbers is more than rules can say.
-fn no_second_way() -> BpfProgram {
-    let step = |code, jf, k| sock_filter { code, jt: 0, jf, k };
+/// As on a kernel that has no second way, and no `clone3`: a C library that is told so uses `clone`,
+/// whose flags can be looked at. A range of numbers is more than rules can say.
+fn unknown() -> BpfProgram {
+    // `jt` and `jf`: how many steps to skip if it is so, and if it is not.
+    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
     vec![
-        step(LOAD_WORD, 0, 0),
-        step(SKIP_IF_LESS, 1, X32),
-        step(RETURN, 0, SECCOMP_RET_ERRNO | ENOSYS),
-        step(RETURN, 0, SECCOMP_RET_ALLOW),
+        step(LOAD_WORD, 0, 0, 0),
+        step(IS_EQUAL, 1, 0, CLONE3),
+        step(IS_AT_LEAST, 0, 1, X32),
+        step(RETURN, 0, 0, SECCOMP_RET_ERRNO | ENOSYS),
+        step(RETURN, 0, 0, SECCOMP_RET_ALLOW),
     ]
 }
 
