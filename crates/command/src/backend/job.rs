@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use super::Error;
 use super::ends::{self, Ends};
@@ -21,9 +21,6 @@ use super::wire::{Confined, Done, Event, Exit, Failure, Limit, Order, Task};
 
 /// A stream whose programs have all ended has ended too, unless somebody outside holds it.
 const READERS_GRACE: Duration = Duration::from_millis(200);
-/// Between telling the end and letting the helper end, which takes time of the processor that the
-/// answer is to have first.
-const ANSWER_FIRST: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -295,8 +292,7 @@ impl Driver {
         };
         drop(self.kept);
         self.end.send_replace(Some(ended));
-        sleep(ANSWER_FIRST).await;
-        drop(self.helper);
+        self.helper.dismiss().await;
     }
 
     async fn last_event(&mut self) -> Option<Done> {

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -25,8 +25,11 @@ use super::wire::{Ahead, Descriptors, Event, Order, Task};
 
 /// Started ahead. One is not ready yet when calls follow each other at once.
 const SPARE: usize = 2;
-/// The call that took one is under way by then, and does not share a processor with the next.
-const REFILL_AFTER: Duration = Duration::from_millis(1);
+/// Another is started once the call that took one has ended, or lasts this long.
+const REFILL_AFTER: Duration = Duration::from_millis(20);
+/// The end of a helper and the start of another take time of the processors that the answer is to
+/// have first.
+const ANSWER_FIRST: Duration = Duration::from_millis(1);
 
 /// Where helpers come from.
 #[derive(Debug)]
@@ -43,6 +46,7 @@ pub(crate) struct Idle {
     socket: StdUnixStream,
     process: Child,
     scratch: TempDir,
+    helpers: Weak<Helpers>,
 }
 
 /// A helper process. Dropping it is enough: the helper then ends everything and itself.
@@ -52,6 +56,7 @@ pub(crate) struct Helper {
     /// Kept so that the runtime reaps it.
     _process: Child,
     _scratch: TempDir,
+    helpers: Weak<Helpers>,
 }
 
 impl Helpers {
@@ -68,31 +73,34 @@ impl Helpers {
                 break Some(spare);
             }
         };
-        let taken = ahead.map_or_else(|| Idle::start(&self.ahead), Ok)?;
-        self.refill();
+        let taken = ahead.map_or_else(|| Idle::start(self), Ok)?;
+        if self.spare().is_empty() {
+            self.refill();
+        } else {
+            let helpers = Arc::clone(self);
+            tokio::spawn(async move {
+                sleep(REFILL_AFTER).await;
+                helpers.refill();
+            });
+        }
         Ok(taken)
     }
 
-    /// In a moment, and on a thread of its own: starting a process blocks the one that does it.
+    /// On a thread of its own: starting a process blocks the one that does it.
     fn refill(self: &Arc<Self>) {
         if self.spare().len() >= SPARE || self.is_refilling.swap(true, Ordering::Relaxed) {
             return;
         }
         let helpers = Arc::clone(self);
-        tokio::spawn(async move {
-            sleep(REFILL_AFTER).await;
-            spawn_blocking(move || helpers.start_spares());
+        spawn_blocking(move || {
+            // Whoever wants one meanwhile does not wait for these.
+            while helpers.spare().len() < SPARE
+                && let Ok(fresh) = Idle::start(&helpers)
+            {
+                helpers.spare().push_back(fresh);
+            }
+            helpers.is_refilling.store(false, Ordering::Relaxed);
         });
-    }
-
-    /// Whoever wants one meanwhile does not wait for these.
-    fn start_spares(&self) {
-        while self.spare().len() < SPARE
-            && let Ok(fresh) = Idle::start(&self.ahead)
-        {
-            self.spare().push_back(fresh);
-        }
-        self.is_refilling.store(false, Ordering::Relaxed);
     }
 
     fn spare(&self) -> MutexGuard<'_, VecDeque<Idle>> {
@@ -101,17 +109,17 @@ impl Helpers {
 }
 
 impl Idle {
-    fn start(ahead: &Ahead) -> io::Result<Self> {
+    fn start(helpers: &Arc<Helpers>) -> io::Result<Self> {
         let scratch = tempfile::tempdir()?;
         let (socket, theirs) = StdUnixStream::pair()?;
-        let ahead = Ahead { scratch: scratch.path().to_owned(), ..ahead.clone() };
+        let ahead = Ahead { scratch: scratch.path().to_owned(), ..helpers.ahead.clone() };
         handover::send_ahead(&socket, &ahead)?;
         let mut command = Command::from(Part::Helper.start().command());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
         let process = command.spawn()?;
         // It holds the other side's descriptor, which would keep the line open for ever.
         drop(command);
-        Ok(Self { socket, process, scratch })
+        Ok(Self { socket, process, scratch, helpers: Arc::downgrade(helpers) })
     }
 
     /// A fresh directory for the programs of its task.
@@ -121,7 +129,7 @@ impl Idle {
 
     /// Gives it its task. The descriptors are closed on this side.
     pub(crate) async fn begin(self, task: &Task, descriptors: Descriptors) -> io::Result<Helper> {
-        let Self { socket, process, scratch } = self;
+        let Self { socket, process, scratch, helpers } = self;
         socket.set_nonblocking(true)?;
         let line = handover::line(task)?;
         let [input, output, errors] = &descriptors;
@@ -131,13 +139,23 @@ impl Idle {
         let (events, mut orders) = UnixStream::from_std(socket)?.into_split();
         orders.write_all(line.get(sent..).unwrap_or_default()).await?;
         let events = BufReader::new(events).lines();
-        Ok(Helper { orders, events, _process: process, _scratch: scratch })
+        Ok(Helper { orders, events, _process: process, _scratch: scratch, helpers })
     }
 }
 
 impl Helper {
     pub(crate) async fn order(&mut self, order: Order) -> io::Result<()> {
         self.orders.write_all(&handover::line(&order)?).await
+    }
+
+    /// Lets it end, and starts another in its place.
+    pub(crate) async fn dismiss(self) {
+        sleep(ANSWER_FIRST).await;
+        let helpers = self.helpers.upgrade();
+        drop(self);
+        if let Some(helpers) = helpers {
+            helpers.refill();
+        }
     }
 
     /// `None` if the helper is gone without having said so.

@@ -59,6 +59,9 @@ impl Helper {
         self.orders.send(order).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
+    #[expect(clippy::unused_async, reason = "elsewhere it waits")]
+    pub(crate) async fn dismiss(self) {}
+
     /// `None` if the owner is gone without having said so.
     pub(crate) async fn event(&mut self) -> Option<Event> {
         self.events.recv().await
