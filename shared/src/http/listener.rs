@@ -26,7 +26,7 @@ use crate::platform::LocalListener;
 const HEAD_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a peer may leave what we send unread.
-const WRITE_PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const WRITE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// After the system could not give us a connection (too many open files), it gets some rest.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -56,6 +56,8 @@ struct Front {
     sessions: Sessions,
     rate_limits: RateLimits,
     in_flight: Arc<Semaphore>,
+    /// KiB of memory for bodies on their way.
+    bodies: Arc<Semaphore>,
     metrics: Metrics,
     /// Turns true when the server is told to stop.
     closing: watch::Receiver<bool>,
@@ -76,6 +78,7 @@ pub(crate) async fn serve(
         sessions: Sessions::new(options.max_sessions, options.session_idle),
         rate_limits: RateLimits::new(registry.limits.calls_per_second),
         in_flight: Arc::new(Semaphore::new(registry.limits.max_in_flight.min(MOST_PERMITS))),
+        bodies: message::memory(registry.limits.max_message_bytes),
         metrics: Metrics::default(),
         closing,
         registry,
@@ -139,5 +142,5 @@ impl RateLimits {
     }
 }
 
-/// Held by whatever a request of HTTP leads to.
+/// Held by a request of HTTP that is in flight.
 pub(crate) type Lease = OwnedSemaphorePermit;
