@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
+use workspace_tests::clock::{Instant, PATIENCE};
 use workspace_tests::official::{HttpServer, Suite};
 use workspace_tests::revision::Revision;
 
@@ -176,7 +177,7 @@ impl Balancer {
             .spawn()
             .unwrap();
         let balancer = Balancer { child, port };
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + PATIENCE;
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(Instant::now() < deadline, "nginx does not start");
             thread::sleep(Duration::from_millis(10));

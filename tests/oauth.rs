@@ -7,12 +7,13 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
+use workspace_tests::clock::{Instant, PATIENCE};
 
 use crate::built;
 
@@ -138,7 +139,7 @@ fn new_keys_are_asked_for_and_old_ones_serve_while_nobody_answers() {
     let of = |key| sign(key, &issuer.claims("ada"));
     assert_eq!(server.post(Some(&of(FIRST)), "", &list_tools()).status, 200);
     issuer.state.lock().unwrap().keys = vec![FIRST, SECOND];
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + PATIENCE;
     // Whoever sends unknown keys all the time must not make us ask all the time.
     while server.post(Some(&of(SECOND)), "", &list_tools()).status != 200 {
         assert!(Instant::now() < deadline, "the new key is never asked for");

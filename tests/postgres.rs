@@ -55,9 +55,11 @@ fn no_query_outlives_its_call() {
         took.sort();
         let (median, longest) = (took[took.len() / 2], took[took.len() - 1]);
         println!("{name}: {} rounds, median {median:.1?}, longest {longest:.1?}", took.len());
+        // Some of a few rounds a busy machine may spoil; not most of many.
+        let usual = if measured.is_some() { median } else { took[took.len() / 4] };
         // Of a server that was killed, PostgreSQL notices within a second by itself.
         let allowed = if name == "killed" { Duration::from_secs(5) } else { soon };
-        assert!(median <= allowed, "{name}: {took:?}");
+        assert!(usual <= allowed, "{name}: {took:?}");
         assert_eq!(rig.sleeping(), 0, "{name}");
     }
 }

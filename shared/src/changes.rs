@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -18,6 +19,9 @@ use crate::outbox::Outbox;
 pub struct Changes {
     bus: Arc<Bus>,
 }
+
+/// Asks for another look; see [`Changes::watch`].
+pub type Wake = Box<dyn Fn() + Send + Sync>;
 
 #[derive(Debug, Default)]
 struct Bus {
@@ -64,6 +68,55 @@ impl Changes {
     /// called. One task of a server may wait; of two, each would miss what the other is told.
     pub async fn subscriptions_changed(&self) {
         self.bus.edits.notified().await;
+    }
+
+    /// Tells subscribers of changes that somebody has to look for, as long as the server runs.
+    /// `begin` is called once; it gets what to call when there may be something to see, from any
+    /// thread, and gives what looks: called with all URIs that are subscribed to, it names those
+    /// whose contents have changed. It may block. It is called whenever it was asked for or the
+    /// subscriptions have changed, but not within `pause` of the last time: of a file that is
+    /// written all the time nobody wants to hear all the time.
+    ///
+    /// ```
+    /// # use std::{collections::BTreeSet, time::Duration};
+    /// # async fn example(changes: mcp::Changes) {
+    /// changes.watch(Duration::from_millis(50), |wake| {
+    ///     std::thread::spawn(move || wake());
+    ///     |uris: &BTreeSet<String>| uris.iter().filter(|uri| uri.starts_with("clock:")).cloned().collect()
+    /// });
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Outside a Tokio runtime, as [`tokio::spawn`] does.
+    pub fn watch<Look>(&self, pause: Duration, begin: impl FnOnce(Wake) -> Look)
+    where
+        Look: FnMut(&BTreeSet<String>) -> BTreeSet<String> + Send + 'static,
+    {
+        let wanted = Arc::new(Notify::new());
+        let waker = Arc::clone(&wanted);
+        let mut look = begin(Box::new(move || waker.notify_one()));
+        let changes = self.clone();
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = changes.subscriptions_changed() => {}
+                    () = wanted.notified() => {}
+                }
+                let uris = changes.subscribed();
+                let looking = tokio::task::spawn_blocking(move || {
+                    let changed = look(&uris);
+                    (look, changed)
+                });
+                let Ok((same, changed)) = looking.await else {
+                    return tracing::error!("resources are watched no more");
+                };
+                look = same;
+                changed.iter().for_each(|uri| changes.resource_updated(uri));
+                tokio::time::sleep(pause).await;
+            }
+        });
     }
 
     /// The task is in another state now.

@@ -90,7 +90,7 @@ pub use ask::sample::{
     ToolChoice,
 };
 pub use call::{ClientInfo, Level};
-pub use changes::Changes;
+pub use changes::{Changes, Wake};
 #[cfg(feature = "client")]
 pub use client::Client;
 pub use completion::Completing;

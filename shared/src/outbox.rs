@@ -5,7 +5,7 @@
 //! The owner of the transport takes the bytes out and writes them, many messages at a time.
 //!
 //! Over stdio one outbox serves a connection to its end. Over HTTP each request has one of its own,
-//! which is [`End`]ed by the answer.
+//! which is [`End`]ed by the answer; it may lie there for long after, for a client that comes back.
 
 use std::sync::Mutex;
 
@@ -25,9 +25,11 @@ const NOTIFICATION_WATER_BYTES: usize = 256 * 1024;
 pub(crate) struct Outbox {
     queue: Mutex<Queue>,
     ready: Notify,
-    /// Held until the last who may send something has gone.
+    /// Told whenever the queue has been emptied.
     #[cfg(feature = "http")]
-    lease: Option<crate::http::Lease>,
+    emptied: Notify,
+    #[cfg(feature = "http")]
+    is_for_one_request: bool,
 }
 
 #[derive(Debug, Default)]
@@ -36,6 +38,9 @@ struct Queue {
     end: Option<End>,
     /// The connection may go; the client comes back for the rest.
     is_released: bool,
+    /// Held while the request is in flight, which is until its last word.
+    #[cfg(feature = "http")]
+    lease: Option<crate::http::Lease>,
 }
 
 /// The one request an outbox is for is done with.
@@ -49,9 +54,26 @@ pub(crate) enum End {
 
 #[cfg(feature = "http")]
 impl Outbox {
-    /// For one request of HTTP, which holds `lease` for as long as anything comes of it.
+    /// For one request of HTTP, which holds `lease` until it is answered.
     pub(crate) fn leased(lease: crate::http::Lease) -> Self {
-        Self { lease: Some(lease), ..Self::default() }
+        let queue = Queue { lease: Some(lease), ..Queue::default() };
+        Self { queue: Mutex::new(queue), is_for_one_request: true, ..Self::default() }
+    }
+
+    /// Whether the last word has been queued.
+    pub(crate) fn has_ended(&self) -> bool {
+        lock(&self.queue).end.is_some()
+    }
+
+    /// Waits until there is room for what another message may lead to.
+    pub(crate) async fn room(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            if self.len() < HIGH_WATER_BYTES {
+                return;
+            }
+            emptied.await;
+        }
     }
 
     /// Shows what is queued, and how it ended.
@@ -84,7 +106,7 @@ impl Outbox {
     /// Whether it ends with the answer to one request.
     pub(crate) fn is_for_one_request(&self) -> bool {
         #[cfg(feature = "http")]
-        return self.lease.is_some();
+        return self.is_for_one_request;
         #[cfg(not(feature = "http"))]
         false
     }
@@ -94,6 +116,8 @@ impl Outbox {
         let mut queue = lock(&self.queue);
         write(&mut queue.bytes);
         queue.end = Some(end);
+        #[cfg(feature = "http")]
+        drop(queue.lease.take());
         self.ready.notify_one();
     }
 
@@ -115,6 +139,8 @@ impl Outbox {
     pub(crate) fn take(&self, target: &mut Vec<u8>) -> Option<End> {
         let mut queue = lock(&self.queue);
         std::mem::swap(&mut queue.bytes, target);
+        #[cfg(feature = "http")]
+        self.emptied.notify_waiters();
         queue.end
     }
 

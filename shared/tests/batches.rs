@@ -86,3 +86,21 @@ async fn an_id_twice_in_a_batch_is_refused_once() {
     let is_refused = |answer: &&Value| answer["error"]["code"] == -32600;
     assert_eq!(answers.as_array().expect("an array").iter().filter(is_refused).count(), 1);
 }
+
+/// A short batch can lead to a very long answer; it is kept only up to what may wait for a peer.
+#[tokio::test]
+async fn the_answer_to_a_batch_has_a_bound() {
+    const LONG: usize = 9_000;
+    let mut peer = raw_with(server(State::new()));
+    peer.initialize(Revision::V2025_03_26).await;
+    let ping = |number: usize| json!({"jsonrpc": "2.0", "id": format!("{number:LONG$}"), "method": "ping"});
+    let batch: Vec<_> = (0..1_000).map(ping).collect();
+    let answers = peer.ask(&json!(batch).to_string()).await;
+    let answers = answers.as_array().expect("an array");
+    let (served, refused): (Vec<_>, Vec<_>) =
+        answers.iter().partition(|answer| answer.get("result").is_some());
+    assert_eq!(served.len() + refused.len(), batch.len());
+    assert!(served.len() * LONG >= 8_000_000 && !refused.is_empty(), "{}", served.len());
+    assert!(refused.iter().all(|answer| answer["error"]["code"] == refused[0]["error"]["code"]));
+    assert_eq!(peer.ask(PING).await, pong());
+}

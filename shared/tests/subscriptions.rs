@@ -1,7 +1,7 @@
 //! Being told of changes: sessions that subscribe, and listen streams of 2026-07-28.
 
 use mcp::Revision;
-use mcp::client::{Client, Notification};
+use mcp::client::{Answering, Client, Notification};
 use serde_json::{Value, json};
 
 use crate::fixture::{State, connect};
@@ -167,4 +167,32 @@ async fn a_server_knows_what_is_subscribed_to() {
         .await;
     changes.subscriptions_changed().await;
     assert_eq!(watched(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_is_watched_is_looked_at_when_asked_for_and_when_subscriptions_change() {
+    let (asks, looks) = (std::sync::mpsc::channel(), tokio::sync::mpsc::unbounded_channel());
+    let ((waker, wakers), (seen, mut looks)) = (asks, looks);
+    let state = State::new();
+    let server = crate::fixture::server(state.clone());
+    let changes = server.changes();
+    changes.watch(std::time::Duration::from_millis(1), |wake| {
+        waker.send(wake).expect("a test");
+        move |uris: &std::collections::BTreeSet<String>| {
+            seen.send(uris.clone()).expect("a test");
+            uris.clone()
+        }
+    });
+    let wake = wakers.recv().expect("what to call");
+    let client = Client::in_memory(server, Revision::V2025_11_25, Answering::nothing()).await;
+    let client = client.expect("connect");
+    let watched = "fixture://watched";
+    client.request("resources/subscribe", json!({"uri": watched})).await.expect("subscribe");
+    while looks.recv().await.expect("a look").is_empty() {}
+    assert_eq!(next(&client).await, ("resources/updated".to_owned(), json!({"uri": watched})));
+    wake();
+    assert!(looks.recv().await.expect("a look").contains(watched));
+    assert_eq!(next(&client).await.0, "resources/updated");
+    client.request("resources/unsubscribe", json!({"uri": watched})).await.expect("unsubscribe");
+    while !looks.recv().await.expect("a look").is_empty() {}
 }

@@ -4,14 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use workspace_tests::clock::{Instant, PATIENCE};
 
 use crate::built::binary;
 use crate::policies::running::Running;
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The short form runs everywhere, the long one where somebody asks for it.
 pub(super) fn long_or(short: usize, long: usize) -> usize {

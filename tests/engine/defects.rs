@@ -25,7 +25,7 @@ const ALWAYS_RED: &str = "P-026";
 /// Slow checks, run only for the defects that are about them.
 const SLOW: &[&str] = &["N-001", "N-005", "N-006", "P-030", "P-031", "P-032"];
 
-const WORKERS: usize = 6;
+const WORKERS: usize = 12;
 
 const LEAST_PROVEN: usize = 189;
 

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
+use workspace_tests::clock::{Instant, PATIENCE};
 use workspace_tests::web::Ask;
 
 use super::site::{Site, modern, post, until};
@@ -134,7 +135,65 @@ fn a_session_that_reads_nothing_hears_of_a_change_once() {
     }
     assert!(site.kib() < before + 6 * 1024, "{} KiB", site.kib() - before);
     let mut stream = Ask::get(site.server.url()).with("mcp-session-id", &session).send().unwrap();
-    let grace = std::time::Instant::now() + Duration::from_millis(500);
-    let heard = std::iter::from_fn(|| stream.event(grace)).count();
-    assert_eq!(heard, 1);
+    assert!(stream.event(Instant::now() + PATIENCE).is_some());
+    assert_eq!(stream.event(Instant::now() + Duration::from_millis(500)), None);
+}
+
+/// A client of 2024-11-05 that sends without reading is not taken from any more once 8 MiB wait
+/// for it, and goes on when it reads.
+#[test]
+fn who_does_not_read_its_stream_is_held_back() {
+    let site = Site::start(&[]);
+    let mut down = site.connect();
+    down.write_all(b"GET /sse HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut heard = String::new();
+    while !heard.contains("sessionId=") || !heard.ends_with("\n\r\n") {
+        let mut bytes = [0; 512];
+        let count = down.read(&mut bytes).unwrap();
+        heard += &String::from_utf8_lossy(&bytes[..count]);
+    }
+    let (_, id) = heard.split_once("sessionId=").unwrap();
+    let path = format!("/messages?sessionId={}", id.split_whitespace().next().unwrap());
+    let before = site.kib();
+    let ping = json!({"jsonrpc": "2.0", "id": "x".repeat(100_000), "method": "ping"}).to_string();
+    let headers = format!("Content-Length: {}\r\n", ping.len());
+    let ping = post(&headers, &ping).replace("POST /mcp", &format!("POST {path}"));
+    let send = |patience: Duration| {
+        let mut socket = site.connect();
+        socket.set_read_timeout(Some(patience)).unwrap();
+        // What is not taken may not be sent either.
+        let (mut status, mut writing) = ([0; 12], socket.try_clone().unwrap());
+        let ping = ping.clone();
+        thread::spawn(move || writing.write_all(ping.as_bytes()));
+        socket.read_exact(&mut status).map(|()| (status, socket))
+    };
+    // What the system holds for a reader comes on top.
+    let taken = (0..400).take_while(|_| send(Duration::from_secs(1)).is_ok()).count();
+    assert!((80..400).contains(&taken), "{taken}");
+    assert!(site.kib() < before + 32 * 1024, "{} KiB", site.kib() - before);
+    site.is_well();
+    let reader = thread::spawn(move || std::io::copy(&mut down, &mut std::io::sink()));
+    assert_eq!(&send(PATIENCE).unwrap().0, b"HTTP/1.1 202");
+    drop((site, reader));
+}
+
+/// However many bodies are begun and never ended, they share a bounded memory; short ones do not
+/// need it.
+#[test]
+fn bodies_that_never_end_share_what_there_is() {
+    let site = Site::start(&["--max-message-bytes", "1000000"]);
+    let before = site.kib();
+    let whole = "x".repeat(900_000);
+    let headers = format!("Content-Length: {}\r\n", whole.len());
+    let begun: Vec<_> =
+        (0..100).map(|_| begin(&site, &post(&headers, &whole[..800_000]))).collect();
+    until("they share it", || {
+        site.is_well();
+        site.status(post(&headers, &whole)) == 503
+    });
+    let grown = site.kib().saturating_sub(before);
+    assert!(grown < 60 * 1024, "{grown} KiB for {} bodies", begun.len());
+    drop(begun);
+    until("it is given back", || site.status(post(&headers, &whole)) == 400);
+    site.is_well();
 }

@@ -4,9 +4,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
 use serde_json::json;
+use workspace_tests::clock::{Instant, PATIENCE};
 use workspace_tests::web::Ask;
 
-use super::site::{Site, initialize, modern, until};
+use super::site::{Site, initialize, modern, post, until};
 
 /// As many as may be open in this process and in the server's, but no more than wanted.
 fn affordable(wanted: usize) -> usize {
@@ -175,4 +176,51 @@ fn guessed_sessions_are_not_found_and_harm_nobody() {
     let other =
         Ask::post(site.server.sibling(&format!("/messages?sessionId={session}")), &initialize());
     assert_eq!(other.send().unwrap().status(), 404);
+}
+
+/// What a request that is over has said may wait for its client to come back, but is in nobody's
+/// way while it does.
+#[test]
+fn streams_nobody_comes_back_for_are_in_nobodys_way() {
+    let site = Site::start(&["--max-in-flight", "8"]);
+    let session = site.open();
+    let headers = format!("Mcp-Session-Id: {session}\r\n");
+    let meta = json!({"progressToken": 1});
+    let arguments = json!({"from": 2, "tick_ms": 1});
+    let params = json!({"name": "countdown", "arguments": arguments, "_meta": meta});
+    let is_over = || site.gauge("mcp_requests_in_flight") == 0;
+    for is_read in [false, true] {
+        for id in 0..100 {
+            let body =
+                json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+            let body = body.to_string();
+            let headers = format!("{headers}Content-Length: {}\r\n", body.len());
+            let mut socket = site.connect();
+            socket.write_all(post(&headers, &body).as_bytes()).unwrap();
+            let mut answer = vec![0; 12];
+            socket.read_exact(&mut answer).unwrap();
+            assert_eq!(answer, b"HTTP/1.1 200", "{id}, read: {is_read}");
+            if is_read {
+                socket.read_to_end(&mut answer).unwrap();
+            }
+            drop(socket);
+            until("the call is over", is_over);
+        }
+    }
+    site.is_well();
+    // The last of them is still there for whoever comes back.
+    let back = |event: &str| {
+        let ask = Ask::get(site.server.url()).with("mcp-session-id", &session);
+        ask.with("last-event-id", event).send().unwrap()
+    };
+    let mut stream = back("200-0");
+    let events: Vec<_> = std::iter::from_fn(|| stream.event(Instant::now() + PATIENCE))
+        .map(|event| event.id)
+        .collect();
+    assert!(events.len() >= 2 && events[0].as_deref() == Some("200-1"), "{events:?}");
+    // What no stream has said yet cannot have been seen.
+    for unseen in ["200-100", "0-1", "201-0", "1-0", "18446744073709551615-0", "-", "200"] {
+        assert_eq!(back(unseen).status(), 400, "{unseen}");
+    }
+    assert_eq!(back(&format!("200-{}", events.len())).status(), 200);
 }

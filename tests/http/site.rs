@@ -2,16 +2,14 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use workspace_tests::clock::{Instant, PATIENCE};
 use workspace_tests::web::server::HttpServer;
 use workspace_tests::web::{Ask, Reply};
 
 use crate::built;
-
-/// How long an honest client waits while others attack, on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Site {
     pub(crate) server: HttpServer,

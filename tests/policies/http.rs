@@ -9,6 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use workspace_tests::clock::{self, PATIENCE};
 use workspace_tests::web::Ask;
 
 use super::is_success;
@@ -214,8 +215,14 @@ pub(super) fn max_sessions(subject: &Subject) {
 }
 
 pub(super) fn session_idle(subject: &Subject) {
+    const TRIES: usize = 5;
+    // Of a session that could not be used in time for one moment nothing can be said.
+    assert!((0..TRIES).any(|_| idle_ones_end(subject)), "a session in use does not live on");
+}
+
+fn idle_ones_end(subject: &Subject) -> bool {
     let web = Web::start(subject, &["--session-idle-secs", "1"]);
-    let opened = Instant::now();
+    let (opened, lived) = (Instant::now(), clock::Instant::now());
     let (idle, used, read) = (web.open(), web.open(), web.open());
     let stream = Ask::get(web.server.url()).with("mcp-session-id", &read).send().unwrap();
     assert_eq!(stream.status(), 200);
@@ -227,12 +234,15 @@ pub(super) fn session_idle(subject: &Subject) {
     };
     // Asked for the idle one, the server would take it for used.
     while sessions() > 2 {
-        assert_eq!(web.ping(&used), 200);
-        assert!(opened.elapsed() < Duration::from_secs(20), "an idle session lives on");
+        if web.ping(&used) != 200 {
+            return false;
+        }
+        assert!(lived.elapsed() < PATIENCE, "an idle session lives on");
         sleep(Duration::from_millis(50));
     }
     assert!(opened.elapsed() >= Duration::from_millis(950), "{:?}", opened.elapsed());
-    assert_eq!([&idle, &used, &read].map(|session| web.ping(session)), [404, 200, 200]);
+    assert_eq!([&idle, &read].map(|session| web.ping(session)), [404, 200]);
+    true
 }
 
 /// The limit is each client's own: one that is over it is in nobody's way.
@@ -259,9 +269,9 @@ fn written(subject: &Subject, content: &str) -> String {
 }
 
 fn until(what: &str, holds: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = clock::Instant::now() + PATIENCE;
     while !holds() {
-        assert!(Instant::now() < deadline, "it is not so that {what}");
+        assert!(clock::Instant::now() < deadline, "it is not so that {what}");
         sleep(Duration::from_millis(10));
     }
 }

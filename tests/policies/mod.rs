@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use running::Running;
+use running::{Running, Stopwatch, Took};
 use subject::Subject;
 
 type Proof = fn(&Subject);
@@ -199,13 +199,13 @@ fn with_canaries(call: &Value) -> Vec<Value> {
 fn timeout(subject: &Subject) {
     let mut server = subject.start(&["--timeout-secs", "1", "--ask-timeout-secs", "2"]);
     if let Some(endless) = &subject.endless {
-        let started = Instant::now();
+        let started = Stopwatch::start();
         let answer = server.call(endless);
         // The time a call waits for its client is not its own.
         let (text, secs) =
             if subject.asking.is_some() { ("No answer", 2) } else { ("Stopped after 1 s", 1) };
         assert!(failed_with(&answer, text), "{answer}");
-        in_time(started.elapsed(), secs);
+        in_time(started.took(), secs);
     }
     works(&mut server, subject);
 }
@@ -213,10 +213,10 @@ fn timeout(subject: &Subject) {
 fn ask_timeout(subject: &Subject) {
     let mut server = subject.start(&["--ask-timeout-secs", "1"]);
     if let Some(asking) = &subject.asking {
-        let started = Instant::now();
+        let started = Stopwatch::start();
         let answer = server.call(asking);
         assert!(failed_with(&answer, "No answer to the question came in time"), "{answer}");
-        in_time(started.elapsed(), 1);
+        in_time(started.took(), 1);
     }
     works(&mut server, subject);
 }
@@ -328,18 +328,19 @@ fn max_subscriptions(subject: &Subject) {
 fn rate_limit(subject: &Subject) {
     const SECS: u64 = 2;
     let mut server = subject.start(&["--rate-limit", "50"]);
-    let started = Instant::now();
+    let (started, watch) = (Instant::now(), Stopwatch::start());
     let mut ids = Vec::new();
     for tick in 1..=SECS * 100 {
         ids.extend(server.requests("tools/call", &vec![subject.quick.clone(); 10]));
         let due = started + Duration::from_millis(tick * 10);
         thread::sleep(due.saturating_duration_since(Instant::now()));
     }
-    let sent_for = started.elapsed().as_secs_f64();
+    let sent_for = watch.took().lived.as_secs_f64();
     let answers: Vec<_> = ids.into_iter().map(|id| server.answer(id)).collect();
-    let answered_for = started.elapsed().as_secs_f64();
+    let answered_for = watch.took().wall.as_secs_f64();
     let (served, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| is_success(answer));
-    let (least, most) = (0.9 * 50.0 * sent_for, 50.0 * answered_for + 6.0);
+    // A server that was kept from reading for a moment has served fewer, but no such part of them.
+    let (least, most) = (0.5 * 50.0 * sent_for, 50.0 * answered_for + 6.0);
     let count = served.len() as f64;
     assert!(least <= count && count <= most, "{least} ≤ {count} ≤ {most}");
     for answer in &refused {
@@ -413,12 +414,12 @@ fn failed_with(answer: &Value, text: &str) -> bool {
     answer["result"]["isError"] == true && shown.contains(text)
 }
 
-/// Not before it is due, and not long after, even on a busy machine.
-fn in_time(took: Duration, due_secs: u64) {
+/// Not before it is due, and well before it would be due by itself: a machine may be busy.
+fn in_time(took: Took, due_secs: u64) {
     let due = Duration::from_secs(due_secs);
     let tolerance = Duration::from_millis(50);
     assert!(
-        due <= took + tolerance && took < due + Duration::from_secs(5),
+        due <= took.wall + tolerance && took.lived < due + Duration::from_secs(30),
         "{took:?}, not {due:?}"
     );
 }

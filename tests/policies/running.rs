@@ -5,9 +5,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use workspace_tests::clock::{self, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -30,7 +31,31 @@ pub(crate) struct Ended {
     /// All it ever wrote to standard error.
     pub(crate) log: String,
     /// From the end of input or the signal to the end.
-    pub(crate) took: Duration,
+    pub(crate) took: Took,
+}
+
+/// Tells how long something took.
+pub(crate) struct Stopwatch {
+    wall: std::time::Instant,
+    lived: Instant,
+}
+
+/// Not less than `lived`, which is without the time this process stood still, and not more than
+/// `wall`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Took {
+    pub(crate) wall: Duration,
+    pub(crate) lived: Duration,
+}
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Self { wall: std::time::Instant::now(), lived: Instant::now() }
+    }
+
+    pub(crate) fn took(&self) -> Took {
+        Took { wall: self.wall.elapsed(), lived: self.lived.elapsed() }
+    }
 }
 
 impl Running {
@@ -110,7 +135,8 @@ impl Running {
             return self.aside.remove(index);
         }
         loop {
-            let message = self.output.recv_timeout(PATIENCE).expect("the server stays silent");
+            let message = clock::receive(&self.output, Instant::now() + PATIENCE)
+                .expect("the server stays silent");
             if wanted(&message) {
                 return message;
             }
@@ -142,14 +168,14 @@ impl Running {
     }
 
     fn end(&mut self) -> Ended {
-        let told = Instant::now();
+        let told = Stopwatch::start();
         let mut messages = std::mem::take(&mut self.aside);
-        while let Ok(message) = self.output.recv_timeout(PATIENCE) {
+        while let Ok(message) = clock::receive(&self.output, Instant::now() + PATIENCE) {
             messages.push(message);
         }
         // The output is closed, so the process is at its end, or this test is about to fail.
         let code = self.child.wait().unwrap().code();
-        let took = told.elapsed();
+        let took = told.took();
         let log = self.log.take().unwrap().join().unwrap();
         Ended { code, messages, log, took }
     }

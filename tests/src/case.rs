@@ -124,8 +124,25 @@ fn parse_header(header: &'static str) -> Result<Case> {
     Ok(Case { id, level, revisions, transport, title, new, pipe, shared, needs, send, expect })
 }
 
+/// What follows a slow call may come too late, or over HTTP before it; not each of several times.
+const TRIES: usize = 3;
+
 /// Runs one case on the shared connection, or on one of its own.
 pub(crate) fn run(case: &Case, ctx: &mut Ctx<'_>) -> Verdict {
+    let races = case.send.iter().any(|line| line.contains("@SLOW@"));
+    let mut verdict = run_once(case, ctx);
+    for _ in 1..TRIES {
+        if !races || !matches!(verdict, Err(Outcome::Fail(_))) {
+            break;
+        }
+        // Answers that are still to come are none of the next try's.
+        ctx.abandon_shared();
+        verdict = run_once(case, ctx);
+    }
+    verdict
+}
+
+fn run_once(case: &Case, ctx: &mut Ctx<'_>) -> Verdict {
     for need in &case.needs {
         ctx.need(need)?;
     }
@@ -179,7 +196,7 @@ fn judge(client: &mut Client, mut expected: Vec<(bool, Value)>) -> Verdict {
         }
         open.first().map(|shape| shape.to_string())
     };
-    client.linger(|inbox| missing(&expected, inbox).is_none());
+    client.gather(|inbox| missing(&expected, inbox).is_none());
     let inbox = client.take_inbox();
     if let Some(shape) = missing(&expected, &inbox) {
         let came = inbox.iter().map(Value::to_string).collect::<Vec<_>>().join(" ");

@@ -1,24 +1,24 @@
 //! A plain client on a [`Peer`]: numbers requests, waits for answers, puts the rest aside.
 //!
 //! Silence is detected without waiting it out: behind whatever a check sends goes a harmless
-//! request, and once that one is answered, what is still missing gets only a short grace.
+//! request, and once that one is answered, what is still missing gets one more chance only.
 
 use crate::check::{Outcome, fail};
+use crate::clock::{Instant, PATIENCE};
 use crate::peer::{Incoming, Peer};
 use crate::revision::{self, Revision};
 use crate::watch::Watch;
 use serde_json::{Map, Value, json};
 use std::process::ExitStatus;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Interpreters start slowly, and a first answer may have to wait for a build cache.
-const START_PATIENCE: Duration = Duration::from_secs(30);
-/// The longest any single answer may take, on a machine that is busy with other things too.
-pub const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 /// Silence after which a server is asked whether it is still there.
 const STALL: Duration = Duration::from_secs(2);
-/// What a missing answer still gets once a request sent after it has been answered.
-const GRACE: Duration = Duration::from_millis(700);
+/// What is missing still gets this once a request sent after it has been answered. Only a broken
+/// server makes anybody wait so long.
+pub(crate) const LAST_CHANCE: Duration = Duration::from_secs(3);
+/// How long it is listened for what must not come.
+pub(crate) const GRACE: Duration = Duration::from_millis(700);
 /// Well above the small ids that the checks choose themselves.
 const FIRST_ID: u64 = 1000;
 
@@ -187,8 +187,7 @@ impl Client {
         if let Some(message) = self.take(&wanted) {
             return Ok(message);
         }
-        let patience = if self.spoken { ANSWER_PATIENCE } else { START_PATIENCE };
-        let mut deadline = Instant::now() + patience;
+        let mut deadline = Instant::now() + PATIENCE;
         let mut stall = self.spoken.then(|| Instant::now() + STALL);
         let mut taken = self.peer.taken();
         let mut probe = None;
@@ -199,7 +198,7 @@ impl Client {
                 // A server that still takes input is not silent, it is busy reading.
                 Err(_) if stall.is_some() && self.peer.taken() > taken => {
                     taken = self.peer.taken();
-                    deadline = Instant::now() + patience;
+                    deadline = Instant::now() + PATIENCE;
                     stall = stall.map(|_| Instant::now() + STALL);
                 }
                 Err(_) if stall.take().is_some() => probe = Some(self.probe()),
@@ -209,7 +208,7 @@ impl Client {
                 return Ok(message);
             }
             if probe.take_if(|id| !self.probes.contains(id)).is_some() {
-                deadline = deadline.min(Instant::now() + STALL);
+                deadline = deadline.min(Instant::now() + LAST_CHANCE);
             }
         }
     }
@@ -243,9 +242,18 @@ impl Client {
         Some(self.inbox.remove(position))
     }
 
-    /// Reads for a short grace, or until `enough` accepts what has come.
-    pub fn linger(&mut self, enough: impl Fn(&[Value]) -> bool) {
-        let deadline = Instant::now() + GRACE;
+    /// Reads for a short grace, for what must not come.
+    pub fn linger(&mut self) {
+        self.read_until(Instant::now() + GRACE, |_| false);
+    }
+
+    /// Reads until `enough` accepts what has come. What a server that answers has not sent by its
+    /// last chance does not come.
+    pub fn gather(&mut self, enough: impl Fn(&[Value]) -> bool) {
+        self.read_until(Instant::now() + LAST_CHANCE, enough);
+    }
+
+    fn read_until(&mut self, deadline: Instant, enough: impl Fn(&[Value]) -> bool) {
         while !enough(&self.inbox) {
             let Ok(messages) = self.receive(deadline) else {
                 return;

@@ -6,18 +6,18 @@
 
 use crate::check::Ctx;
 use crate::client::Client;
+use crate::clock::{Instant, PATIENCE};
 use crate::profile::{Profile, PromptCall, RefusedCall, TaskCalls, ToolCall};
 use crate::revision::{self, Revision};
 use crate::run::Target;
 use serde_json::{Map, Value, json};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Tools, resources and prompts tried before giving up on one that works.
 const TRIES: usize = 8;
 
 /// A task that takes longer is no brief one.
-const TASK_PATIENCE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(100);
 
 /// What can be called on `target`. Empty fields are things it does not have, or does not let be
@@ -107,7 +107,7 @@ fn tasks(target: &Target, allow_calls: bool) -> Option<TaskCalls> {
 }
 
 fn completes_soon(client: &mut Client, about: &Value) -> bool {
-    let deadline = Instant::now() + TASK_PATIENCE;
+    let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         match client.result("tasks/get", about.clone()) {
             Ok(now) if now["status"] == "completed" => return true,

@@ -16,6 +16,7 @@
 //! | [`watch`] | the rules every single message is held to |
 //! | [`findings`] | what the watching has found |
 //! | [`schema`] | the official JSON Schemas, where a folder of them is given |
+//! | [`clock`] | how long anything is waited for |
 //! | [`client`] | a plain client: ids, waiting, silence |
 //! | [`peer`] | the other side of a connection, whatever carries it |
 //! | [`pipes`] | a server process and its pipes |
@@ -46,6 +47,7 @@ pub mod discover;
 pub mod watch;
 pub mod findings;
 pub mod schema;
+pub mod clock;
 pub mod client;
 pub mod peer;
 pub mod pipes;

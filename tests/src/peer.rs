@@ -1,11 +1,11 @@
 //! The other side of one connection, whatever carries it, seen as messages with deadlines.
 
+use crate::clock::Instant;
 use crate::pipes::Pipes;
 use crate::transcript::Transcript;
 use crate::web::peer::HttpPeer;
 use serde_json::Value;
 use std::process::ExitStatus;
-use std::time::Instant;
 
 /// What came from the server.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 //! Every pipe has a thread of its own, so that neither a server that stops reading nor one that
 //! never stops writing can hang a check: the check's own thread only ever waits on a channel.
 
+use crate::clock::{self, Instant};
 use crate::peer::Incoming;
 use crate::transcript::Transcript;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How much of the server's stderr is kept: enough for a panic message with its backtrace.
 const STDERR_TAIL_BYTES: usize = 16 * 1024;
@@ -82,8 +83,7 @@ impl Pipes {
 
     /// The next thing on the server's stdout, or [`Incoming::Silence`] at the deadline.
     pub fn receive(&mut self, deadline: Instant) -> Incoming {
-        let wait = deadline.saturating_duration_since(Instant::now());
-        match self.output.recv_timeout(wait) {
+        match clock::receive(&self.output, deadline) {
             Ok(incoming) => {
                 self.transcript.got(&incoming);
                 incoming

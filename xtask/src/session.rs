@@ -4,13 +4,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
-
-const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
-const EXIT_DEADLINE: Duration = Duration::from_secs(10);
+use workspace_tests::clock::{self, Instant, PATIENCE};
 
 pub(crate) struct Session {
     child: Child,
@@ -48,10 +45,13 @@ impl Session {
 
     /// The next message, which must be JSON: nothing else may appear on this stream.
     pub(crate) fn receive(&mut self) -> Result<(String, Value)> {
-        let line = self.lines.recv_timeout(ANSWER_DEADLINE).map_err(|error| match error {
-            RecvTimeoutError::Timeout => anyhow!("no answer within {ANSWER_DEADLINE:?}"),
-            RecvTimeoutError::Disconnected => anyhow!("the server closed its output"),
-        })?;
+        let line =
+            clock::receive(&self.lines, Instant::now() + PATIENCE).map_err(
+                |error| match error {
+                    RecvTimeoutError::Timeout => anyhow!("no answer within {PATIENCE:?}"),
+                    RecvTimeoutError::Disconnected => anyhow!("the server closed its output"),
+                },
+            )?;
         let message = serde_json::from_str(&line).with_context(|| format!("not JSON: {line}"))?;
         Ok((line, message))
     }
@@ -85,13 +85,15 @@ impl Session {
     /// Closes the server's input and waits for it to end by itself.
     pub(crate) fn close(mut self) -> Result<()> {
         self.input = None;
-        let deadline = Instant::now() + EXIT_DEADLINE;
+        let deadline = Instant::now() + PATIENCE;
         // The output ends when the process does; `try_wait` alone would have to be polled.
-        while let Err(RecvTimeoutError::Timeout) | Ok(_) =
-            self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now()))
-        {
-            if Instant::now() >= deadline {
-                bail!("the server did not end within {EXIT_DEADLINE:?} of its input closing");
+        loop {
+            match clock::receive(&self.lines, deadline) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    bail!("the server did not end within {PATIENCE:?} of its input closing")
+                }
             }
         }
         let status = self.child.wait()?;

@@ -1,6 +1,5 @@
 //! What a client can read by URI: each table as its description, each column as its numbers.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +7,6 @@ use mcp::{Changes, Completing, Context, Error, Resource, ResourceContents, Resou
 use percent_encoding::percent_decode_str;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::sync::Notify;
 
 use crate::backend::{self, Analyze, Backend, Describe, Input, Operation};
 use crate::tools::{ChartCsv, Watch};
@@ -129,33 +127,15 @@ const BETWEEN_NOTIFICATIONS: Duration = Duration::from_millis(50);
 
 /// Tells subscribers of tables and columns what has changed, as long as the server runs.
 pub(crate) fn watch(backend: &Backend, changes: Changes) {
-    let wake = Arc::new(Notify::new());
-    let waker = Arc::clone(&wake);
-    let mut watch = backend.watch(move || waker.notify_one());
-    tokio::spawn(async move {
-        loop {
-            tokio::select! {
-                () = changes.subscriptions_changed() => {}
-                () = wake.notified() => {}
-            }
-            let mut uris = BTreeMap::<String, Vec<String>>::new();
-            for uri in changes.subscribed() {
-                if let Some(path) = path_of(&uri) {
-                    uris.entry(path).or_default().push(uri);
-                }
-            }
-            let paths: BTreeSet<String> = uris.keys().cloned().collect();
-            let look = move || {
-                let changed = watch.changes(&paths);
-                (watch, changed)
-            };
-            let Ok((same, changed)) = tokio::task::spawn_blocking(look).await else {
-                return;
-            };
-            watch = same;
-            let told = changed.iter().filter_map(|path| uris.get(path)).flatten();
-            told.for_each(|uri| changes.resource_updated(uri));
-            tokio::time::sleep(BETWEEN_NOTIFICATIONS).await;
+    changes.watch(BETWEEN_NOTIFICATIONS, |wake| {
+        let mut watch = backend.watch(wake);
+        move |uris| {
+            let path = |uri: &String| Some((path_of(uri)?, uri.clone()));
+            let by_path: Vec<(String, String)> = uris.iter().filter_map(path).collect();
+            let paths = by_path.iter().map(|(path, _)| path.clone()).collect();
+            let changed = watch.changes(&paths);
+            let of_changed = by_path.into_iter().filter(|(path, _)| changed.contains(path));
+            of_changed.map(|(_, uri)| uri).collect()
         }
     });
 }

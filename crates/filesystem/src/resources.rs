@@ -7,7 +7,6 @@ use std::time::Duration;
 use mcp::{Changes, Completing, Context, Error, Resource, ResourceContents, ResourceResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::sync::Notify;
 
 use crate::backend::{self, Backend, Kind, List, Order, Whole};
 use crate::tools;
@@ -109,26 +108,8 @@ pub(crate) async fn complete(
 
 /// Tells subscribers what has changed, as long as the server runs.
 pub(crate) fn watch(backend: &Backend, changes: Changes) {
-    let wake = Arc::new(Notify::new());
-    let waker = Arc::clone(&wake);
-    let mut watch = backend.watch(move || waker.notify_one());
-    tokio::spawn(async move {
-        loop {
-            tokio::select! {
-                () = changes.subscriptions_changed() => {}
-                () = wake.notified() => {}
-            }
-            let uris = changes.subscribed();
-            let look = move || {
-                let changed = watch.changes(&uris);
-                (watch, changed)
-            };
-            let Ok((same, changed)) = tokio::task::spawn_blocking(look).await else {
-                return tracing::error!("resources are watched no more");
-            };
-            watch = same;
-            changed.iter().for_each(|uri| changes.resource_updated(uri));
-            tokio::time::sleep(BETWEEN_NOTIFICATIONS).await;
-        }
+    changes.watch(BETWEEN_NOTIFICATIONS, |wake| {
+        let mut watch = backend.watch(wake);
+        move |uris| watch.changes(uris)
     });
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::call::Call;
 use crate::lock::lock;
-use crate::outbox::{End, Outbox};
+use crate::outbox::{End, HIGH_WATER_BYTES, Outbox};
 
 /// Where the answer to a request goes.
 #[derive(Clone)]
@@ -59,6 +59,11 @@ impl Batch {
     pub(crate) fn new(outbox: Arc<Outbox>, requests: usize) -> Arc<Self> {
         let state = Mutex::new(BatchState { missing: requests, answers: Vec::new() });
         Arc::new(Self { outbox, state })
+    }
+
+    /// Whether its answers are as long as what may wait for a peer.
+    pub(super) fn is_full(&self) -> bool {
+        lock(&self.state).answers.len() >= HIGH_WATER_BYTES
     }
 
     fn answer(&self, write: impl FnOnce(&mut Vec<u8>)) {

@@ -263,6 +263,10 @@ impl Session {
         for message in messages {
             let reply_to = ReplyTo::Batch(Arc::clone(&batch));
             match message {
+                Ok(Message::Request { id, .. }) if batch.is_full() => {
+                    let full = Err(Error::Refused("The batch leads to too long an answer"));
+                    self.answer(&id, Revision::V2025_03_26, &full, &reply_to);
+                }
                 Ok(message) => self.message(message, reply_to, None),
                 Err(refusal) => {
                     let write =

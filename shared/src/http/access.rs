@@ -134,11 +134,15 @@ pub(super) fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     values.next().is_none().then(|| value.trim_ascii())
 }
 
+/// Without its port, if that is all there is behind the name.
 fn without_port(host: &str) -> &str {
-    match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, _)) => address,
-        None => host.split_once(':').map_or(host, |(name, _)| name),
-    }
+    let (name, rest) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some(split) => split,
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
+    };
+    let is_port = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
+    let is_plain = rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port);
+    if is_plain { name } else { host }
 }
 
 fn is_local_name(name: &str) -> bool {
@@ -173,11 +177,21 @@ mod tests {
             (vec![("host", "localhost.evil.example")], Err(Denied::Host)),
             (vec![("host", "127.0.0.1.evil.example")], Err(Denied::Host)),
             (vec![("host", "localhost@evil.example")], Err(Denied::Host)),
+            (vec![("host", "localhost:80@evil.example")], Err(Denied::Host)),
+            (vec![("host", "mcp.example:80@evil.example")], Err(Denied::Host)),
+            (vec![("host", "[::1].evil.example")], Err(Denied::Host)),
+            (vec![("host", "[::1]")], Ok(())),
+            (vec![("host", "localhost:")], Ok(())),
             (vec![("host", "localhost"), ("host", "evil.example")], Err(Denied::Host)),
             (vec![], Err(Denied::Host)),
             (vec![("host", "localhost"), ("origin", "http://localhost:5173")], Ok(())),
             (vec![("host", "localhost"), ("origin", "https://app.example")], Ok(())),
             (vec![("host", "localhost"), ("origin", "http://app.example")], Err(Denied::Origin)),
+            (vec![("host", "localhost"), ("origin", "http://[::1]:5173")], Ok(())),
+            (
+                vec![("host", "localhost"), ("origin", "http://localhost:1@evil")],
+                Err(Denied::Origin),
+            ),
             (vec![("host", "localhost"), ("origin", "null")], Err(Denied::Origin)),
             (vec![("host", "localhost"), ("origin", "http://evil.example")], Err(Denied::Origin)),
         ] {

@@ -13,12 +13,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::clock::Clock;
 use super::{Front, route};
 use crate::platform::LocalListener;
 
@@ -26,7 +27,7 @@ use crate::platform::LocalListener;
 const HEAD_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a peer may leave what we send unread.
-const WRITE_PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const WRITE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// After the system could not give us a connection (too many open files), it gets some rest.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -135,7 +136,7 @@ async fn connection(front: &Arc<Front>, socket: Socket, peer: Arc<str>) {
     let service =
         service_fn(|request| route::answer(Arc::clone(front), request, Arc::clone(&peer)));
     let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
+        .timer(Clock)
         .header_read_timeout(HEAD_PATIENCE)
         .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(Impatient::new(socket)), service);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName};
 use hyper::{HeaderMap, Request};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::access::only;
 use super::reply::{self, Refused, Reply};
@@ -37,8 +38,8 @@ pub(super) async fn post(
 ) -> Result<Reply, Refused> {
     let (head, body) = request.into_parts();
     check_media_types(&head.headers)?;
-    let bytes = read(front, body).await?;
-    let line = jsonrpc::parse_line(&bytes, front.registry.limits.max_depth);
+    let body = read(front, body).await?;
+    let line = jsonrpc::parse_line(body.bytes(), front.registry.limits.max_depth);
     #[cfg(feature = "oauth")]
     super::oauth::check_scopes(front, &caller, &line)?;
     let headers = routing_headers(&head.headers)?;
@@ -93,46 +94,95 @@ pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
 }
 
 /// Reads a body of JSON, which may be as long as a message may be.
-pub(super) async fn read(front: &Front, mut body: Incoming) -> Result<Bytes, Refused> {
+pub(super) async fn read(front: &Front, mut body: Incoming) -> Result<Whole, Refused> {
     let max_bytes = front.registry.limits.max_message_bytes;
-    let too_long =
-        || reply::refuse(413, format!("The message is longer than the limit of {max_bytes} bytes"));
-    let mut is_too_long = body.size_hint().lower() > max_bytes as u64;
+    let mut whole = Whole::default();
+    // What is refused is read past: who is cut off while sending does not read why.
+    let mut refused = (body.size_hint().lower() > max_bytes as u64).then(|| too_long(max_bytes));
     let collect = async {
-        let mut first = Bytes::new();
-        let mut rest = Vec::new();
         while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
             let frame = frame.map_err(|_| reply::refuse(400, "The body broke off"))?;
             let Ok(data) = frame.into_data() else {
                 continue;
             };
-            // It is read past: who is cut off while sending does not read why.
-            if is_too_long {
-                continue;
+            if refused.is_none()
+                && let Err(why) = whole.add(data, max_bytes, &front.bodies)
+            {
+                (refused, whole) = (Some(why), Whole::default());
             }
-            if first.is_empty() {
-                first = data;
-                continue;
-            }
-            if rest.is_empty() {
-                rest.extend_from_slice(&first);
-            }
-            if rest.len() + data.len() > max_bytes {
-                (is_too_long, rest) = (true, Vec::new());
-                continue;
-            }
-            rest.extend_from_slice(&data);
         }
-        let whole = if rest.is_empty() { first } else { rest.into() };
-        if is_too_long || whole.len() > max_bytes {
-            return Err(too_long());
-        }
-        let marked = whole.starts_with(BYTE_ORDER_MARK);
-        Ok(if marked { whole.slice(BYTE_ORDER_MARK.len()..) } else { whole })
+        refused.map_or(Ok(whole), Err)
     };
     match tokio::time::timeout(BODY_PATIENCE, collect).await {
         Ok(collected) => collected,
         Err(_) => Err(reply::refuse(408, "The body took too long")),
+    }
+}
+
+fn too_long(max_bytes: usize) -> Refused {
+    reply::refuse(413, format!("The message is longer than the limit of {max_bytes} bytes"))
+}
+
+/// As many bodies of full length may be in memory at a time, or more that are shorter.
+const MOST_BODIES: usize = 16;
+
+/// A body takes this much of the memory for bodies at a time. One that is shorter takes nothing: it
+/// is as small as the buffers its connection has anyway.
+const SHARE_KIB: usize = 64;
+
+/// The memory for bodies, in KiB.
+pub(super) fn memory(max_message_bytes: usize) -> Arc<Semaphore> {
+    let kib = (max_message_bytes / 1024 + SHARE_KIB).saturating_mul(MOST_BODIES);
+    Arc::new(Semaphore::new(kib.min(Semaphore::MAX_PERMITS)))
+}
+
+/// A body, and its share of the memory for bodies.
+#[derive(Default)]
+pub(super) struct Whole {
+    /// Until there is another piece, it is not copied.
+    first: Bytes,
+    all: Vec<u8>,
+    share: Option<OwnedSemaphorePermit>,
+}
+
+impl Whole {
+    pub(super) fn bytes(&self) -> &[u8] {
+        let bytes = if self.all.is_empty() { &self.first[..] } else { &self.all };
+        bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
+    }
+
+    fn add(
+        &mut self,
+        data: Bytes,
+        max_bytes: usize,
+        memory: &Arc<Semaphore>,
+    ) -> Result<(), Refused> {
+        if self.first.is_empty() {
+            self.first = data;
+        } else {
+            if self.all.is_empty() {
+                self.all.extend_from_slice(&self.first);
+            }
+            self.all.extend_from_slice(&data);
+        }
+        let length = self.all.len().max(self.first.len());
+        if length > max_bytes {
+            return Err(too_long(max_bytes));
+        }
+        let held_kib =
+            self.share.as_ref().map_or(SHARE_KIB, |share| share.num_permits() + SHARE_KIB);
+        if length <= held_kib * 1024 {
+            return Ok(());
+        }
+        let wanted =
+            u32::try_from((length - held_kib * 1024).div_ceil(SHARE_KIB * 1024) * SHARE_KIB);
+        let more = wanted.ok().and_then(|kib| Arc::clone(memory).try_acquire_many_owned(kib).ok());
+        let more = more.ok_or_else(stateful::busy)?;
+        match &mut self.share {
+            Some(share) => share.merge(more),
+            none => *none = Some(more),
+        }
+        Ok(())
     }
 }
 

@@ -2,13 +2,14 @@
 //! with sessions before 2026-07-28 and without from then on), `/sse` and `/messages` for
 //! 2024-11-05, and what an operator wants to see.
 //!
-//! Reading order: [`listener`] takes connections; [`route`] finds who answers, after [`access`]
+//! Reading order: [`listener`] takes connections, whose time [`clock`] measures; [`route`] finds who answers, after [`access`]
 //! has let the request in; [`message`] reads the body; [`stateless`] and [`stateful`] answer
 //! `/mcp`, one for each era, [`pair`] the two paths of 2024-11-05; [`sessions`] keeps sessions and
 //! [`stream`] what a client may come back for; [`events`] and [`reply`] write.
 
 mod access;
 mod args;
+mod clock;
 mod events;
 mod listener;
 mod message;
@@ -56,6 +57,8 @@ struct Front {
     sessions: Sessions,
     rate_limits: RateLimits,
     in_flight: Arc<Semaphore>,
+    /// KiB of memory for bodies on their way.
+    bodies: Arc<Semaphore>,
     metrics: Metrics,
     /// Turns true when the server is told to stop.
     closing: watch::Receiver<bool>,
@@ -76,6 +79,7 @@ pub(crate) async fn serve(
         sessions: Sessions::new(options.max_sessions, options.session_idle),
         rate_limits: RateLimits::new(registry.limits.calls_per_second),
         in_flight: Arc::new(Semaphore::new(registry.limits.max_in_flight.min(MOST_PERMITS))),
+        bodies: message::memory(registry.limits.max_message_bytes),
         metrics: Metrics::default(),
         closing,
         registry,
@@ -139,5 +143,5 @@ impl RateLimits {
     }
 }
 
-/// Held by whatever a request of HTTP leads to.
+/// Held by a request of HTTP that is in flight.
 pub(crate) type Lease = OwnedSemaphorePermit;

@@ -8,6 +8,7 @@ use hyper::body::Incoming;
 
 use super::Front;
 use super::events::{EventBody, Next, Source};
+use super::listener::WRITE_PATIENCE;
 use super::message::{check_content_type, read};
 use super::reply::{self, Refused, Reply};
 use super::route::Caller;
@@ -45,8 +46,11 @@ pub(super) async fn post(
     if session.standing.is_resumable() {
         return Err(missing());
     }
-    let bytes = read(front, body).await?;
-    let line = jsonrpc::parse_line(&bytes, front.registry.limits.max_depth);
+    // Of a client that does not read, nothing is taken that would be answered.
+    let room = tokio::time::timeout(WRITE_PATIENCE, session.standing.outbox().room());
+    room.await.map_err(|_| busy())?;
+    let body = read(front, body).await?;
+    let line = jsonrpc::parse_line(body.bytes(), front.registry.limits.max_depth);
     #[cfg(feature = "oauth")]
     super::oauth::check_scopes(front, caller, &line)?;
     session.session.deliver(line, session.standing.outbox(), None);

@@ -16,7 +16,8 @@ use crate::outbox::Outbox;
 use crate::principal::Principal;
 use crate::seal::random_token;
 
-/// Streams a client can come back to, those that have ended included.
+/// Streams a client can come back to. Those of calls still in flight are kept however many there
+/// are; of those that have ended, more than this many are not.
 const KEPT_STREAMS: usize = 32;
 
 /// One session, for as long as its client uses it.
@@ -62,10 +63,12 @@ impl HttpSession {
         let number = self.last_stream.fetch_add(1, Ordering::Relaxed) + 1;
         let stream = Arc::new(Stream::resumable(number, outbox));
         let mut streams = lock(&self.streams);
-        if streams.len() >= KEPT_STREAMS
-            && let Some(done) = streams.iter().position(|stream| stream.is_done())
-        {
-            streams.remove(done);
+        while streams.len() >= KEPT_STREAMS {
+            // Rather what has been read than what nobody has come back for yet.
+            let done = streams.iter().position(|stream| stream.is_done());
+            let spare = done.or_else(|| streams.iter().position(|stream| stream.is_left()));
+            let Some(spare) = spare else { break };
+            streams.remove(spare);
         }
         streams.push_back(Arc::clone(&stream));
         stream

@@ -115,7 +115,8 @@ pub(super) fn get(
         let last = only(headers, LAST_EVENT.as_str()).and_then(parse_event_id);
         let unknown = || reply::refuse(400, "No event of this session has this Last-Event-ID");
         let (number, event) = last.ok_or_else(unknown)?;
-        session.stream(number).ok_or_else(unknown)?.read(&session, event, Vec::new())
+        let stream = session.stream(number).filter(|stream| stream.has_had(event));
+        stream.ok_or_else(unknown)?.read(&session, event, Vec::new())
     } else if session.standing.has_reader() {
         return Err(reply::refuse(409, "Another connection reads this session's stream"));
     } else {

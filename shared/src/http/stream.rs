@@ -77,10 +77,21 @@ impl Stream {
         lock(&self.state).has_reader
     }
 
+    /// Whether there has been such an event.
+    pub(super) fn has_had(&self, event: u64) -> bool {
+        event <= lock(&self.state).last_event
+    }
+
     /// Everything has been sent.
     pub(super) fn is_done(&self) -> bool {
         let state = lock(&self.state);
         state.is_over && state.sent == state.last_event
+    }
+
+    /// Everything has been said, and nobody is there to read it.
+    pub(super) fn is_left(&self) -> bool {
+        let state = lock(&self.state);
+        !state.has_reader && (state.is_over || self.outbox.has_ended())
     }
 
     pub(super) fn end(&self) {

@@ -154,7 +154,7 @@ fn cancel_while_asking(ctx: &mut Ctx<'_>) -> Verdict {
         let question = client.wait_for("the question", |m| m["method"] == ask.method.as_str())?;
         client.notify("notifications/cancelled", json!({"requestId": id}));
         client.barrier()?;
-        client.linger(|_| false);
+        client.linger();
         let inbox = client.take_inbox();
         let answered = inbox.iter().find(|message| message["id"] == id);
         ensure(answered.is_none(), || format!("cancelled, and yet {answered:?}"))?;

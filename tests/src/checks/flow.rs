@@ -3,13 +3,14 @@
 use crate::check::{Check, Ctx, Outcome, Verdict, ensure, fail, skip};
 use crate::checks::{must, should};
 use crate::client::{Client, call, is_answer, line};
+use crate::clock::{Instant, PATIENCE};
 use crate::profile::told;
 use crate::revision::ALL;
 use crate::transport::Transport;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(super) const CHECKS: &[Check] = &[
     must(
@@ -43,11 +44,8 @@ pub(super) const CHECKS: &[Check] = &[
 const FLOOD: u64 = 10_000;
 /// Above every id the client gives out itself.
 const FIRST_ID: u64 = 1_000_000;
-/// How long a flooded server may go without any answer at all: one that reads everything before it
-/// answers anything may be busy with that, on a machine that is busy, too.
-const FLOOD_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a server may take to finish or abort what is in flight when its input ends.
-const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
+const DRAIN_PATIENCE: Duration = Duration::from_secs(20);
 const IN_FLIGHT: usize = 64;
 
 fn answers_flood(ctx: &mut Ctx<'_>) -> Verdict {
@@ -79,7 +77,7 @@ fn flood(ctx: &mut Ctx<'_>, count: u64) -> Result<Vec<u64>, Outcome> {
     client.peer.send(bytes);
     let mut ids = Vec::new();
     while (ids.len() as u64) < count {
-        let deadline = Instant::now() + FLOOD_PATIENCE;
+        let deadline = Instant::now() + PATIENCE;
         let answers = client
             .receive_unwatched(deadline)
             .map_err(|why| fail(format!("{why} after {} of {count} answers", ids.len())))?;
@@ -152,7 +150,7 @@ fn holds_back(ctx: &mut Ctx<'_>) -> Verdict {
     })?;
     client.peer.pause_reading(false);
     for answered in 0..UNREAD_REQUESTS {
-        let line = client.receive_unparsed(Instant::now() + FLOOD_PATIENCE);
+        let line = client.receive_unparsed(Instant::now() + PATIENCE);
         line.map_err(|why| fail(format!("{why} after {answered} answers")))?;
     }
     Ok(())

@@ -3,12 +3,13 @@
 use crate::check::{Check, Ctx, Level, Outcome, Verdict, ensure, fail, skip, start};
 use crate::checks::http_raw::{Raw, until};
 use crate::checks::{must, observed, should};
+use crate::client::GRACE;
+use crate::clock::{Instant, PATIENCE};
 use crate::profile::told;
 use crate::revision::{MODERN, SUBSCRIPTION_ID};
 use crate::transport::Transport::Http;
-use crate::web::{PATIENCE, Reply, parsed};
+use crate::web::{Reply, parsed};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
 pub(super) const CHECKS: &[Check] = &[
     observed(Level::Must, "S-111", MODERN, "An unsupported version has status 400.").over(Http),
@@ -41,7 +42,7 @@ fn cancels_by_hanging_up(ctx: &mut Ctx<'_>) -> Verdict {
     client.wait_for("an acknowledgement", acknowledged)?;
     let id = client.request("tools/call", endless.params());
     client.wait_for("a change when the call begins", updated)?;
-    client.linger(|_| false);
+    client.linger();
     client.take_inbox();
     client.cancel(&id);
     client.wait_for("a change when the call ends", updated).map(drop)
@@ -103,6 +104,6 @@ fn ends_one_listen(ctx: &mut Ctx<'_>) -> Verdict {
     let (gone, mut kept) = (listen(ctx, &raw, 2)?, listen(ctx, &raw, 2)?);
     drop(gone);
     ctx.http(&raw.harmless(ctx, 3))?.message()?;
-    let grace = Instant::now() + Duration::from_millis(700);
+    let grace = Instant::now() + GRACE;
     ensure(!kept.ends(grace), || "the other client's stream has ended as well".to_owned())
 }

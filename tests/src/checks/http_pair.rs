@@ -3,13 +3,14 @@
 use crate::check::{Check, Ctx, Level, Outcome, Verdict, ensure, fail};
 use crate::checks::{must, observed, should};
 use crate::client::call;
+use crate::clock::{Instant, PATIENCE};
 use crate::revision::{ONLY_2024_11, initialize_params};
 use crate::transport::Transport::Http;
-use crate::web::{Ask, PATIENCE, Reply, parsed};
+use crate::web::{Ask, Reply, parsed};
 use reqwest::Url;
 use serde_json::json;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(super) const CHECKS: &[Check] = &[
     must("S-105", ONLY_2024_11, "The first event is `endpoint`.", begins_with_endpoint).over(Http),
@@ -76,7 +77,7 @@ fn ends_with_stream(ctx: &mut Ctx<'_>) -> Verdict {
     let ask = Ask::post(endpoint(&mut down, &url)?, &call(Some(json!(1)), "ping", None));
     drop(down);
     // Nothing tells when the server has noticed.
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + PATIENCE;
     let mut status = 0;
     while Instant::now() < deadline {
         status = ctx.http(&ask)?.status();

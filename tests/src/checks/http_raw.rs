@@ -3,12 +3,12 @@
 
 use crate::check::{Ctx, Outcome, ensure, fail, skip};
 use crate::client::call;
+use crate::clock::{Instant, PATIENCE};
 use crate::revision::{self, Revision};
 use crate::web::events::Event;
-use crate::web::{Ask, PATIENCE, Reply, parsed, routing};
+use crate::web::{Ask, Reply, parsed, routing};
 use reqwest::Method;
 use serde_json::{Value, json};
-use std::time::Instant;
 
 pub(super) struct Raw {
     pub(super) url: String,

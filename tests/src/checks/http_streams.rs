@@ -3,13 +3,14 @@
 use crate::check::{Check, Ctx, Level, Outcome, Verdict, ensure, fail, skip};
 use crate::checks::http_raw::{Raw, until};
 use crate::checks::{must, observed, should};
+use crate::client::{GRACE, LAST_CHANCE};
+use crate::clock::Instant;
 use crate::profile::told;
 use crate::revision::{MODERN, ONLY_2025_11, STREAMABLE};
 use crate::transport::Transport::Http;
 use crate::web::events::Event;
 use crate::web::{Reply, parsed};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
 pub(super) const CHECKS: &[Check] = &[
     observed(Level::Must, "S-087", STREAMABLE, "No answer comes by GET unless it is resumed.")
@@ -27,9 +28,6 @@ pub(super) const CHECKS: &[Check] = &[
         .over(Http),
     must("S-122", MODERN, "Requests at the same time have a stream each.", serves_many).over(Http),
 ];
-
-/// How long a stream is listened to for what must not come.
-const GRACE: Duration = Duration::from_millis(700);
 
 /// A call that reports progress, on its stream.
 fn slow(ctx: &Ctx<'_>, raw: &Raw, id: u64, token: &str) -> Result<Reply, Outcome> {
@@ -91,14 +89,27 @@ fn ids(events: &[Event]) -> Result<(String, String), Outcome> {
     Ok((first, last))
 }
 
-/// What coming back with an event's id gives.
-fn resumed(ctx: &Ctx<'_>, raw: &Raw, event: &str) -> Result<Vec<Value>, Outcome> {
+/// What coming back with an event's id gives, up to what is enough.
+fn resumed(
+    ctx: &Ctx<'_>,
+    raw: &Raw,
+    event: &str,
+    enough: impl Fn(&[Value]) -> bool,
+) -> Result<Vec<Value>, Outcome> {
     let mut reply = ctx.http(&raw.get(ctx).with("last-event-id", event))?;
     match reply.status() {
-        200 => Ok(rest(&mut reply)),
-        400..500 => Ok(Vec::new()),
-        status => Err(fail(format!("coming back is answered {status}"))),
+        200 => {}
+        400..500 => return Ok(Vec::new()),
+        status => return Err(fail(format!("coming back is answered {status}"))),
     }
+    let mut given = Vec::new();
+    let deadline = Instant::now() + LAST_CHANCE;
+    while !enough(&given) {
+        let Some(event) = reply.event(deadline) else { break };
+        given.push(parsed(&event));
+    }
+    given.extend(rest(&mut reply));
+    Ok(given)
 }
 
 fn replays_no_other(ctx: &mut Ctx<'_>) -> Verdict {
@@ -112,11 +123,11 @@ fn replays_no_other(ctx: &mut Ctx<'_>) -> Verdict {
     let is_about = |message: &Value, id: u64, token: &str| {
         message["id"] == id || message["params"]["progressToken"] == token
     };
-    let own = resumed(ctx, &one, begun.first().map_or("", String::as_str))?;
+    let own = resumed(ctx, &one, begun.first().map_or("", String::as_str), |_| true)?;
     let foreign = own.iter().find(|m| is_about(m, 3, "second") || is_about(m, 4, "third"));
     ensure(foreign.is_none(), || format!("of another stream: {foreign:?}"))?;
     for event in &begun {
-        let given = resumed(ctx, &other, event)?;
+        let given = resumed(ctx, &other, event, |_| true)?;
         let foreign = given.iter().find(|m| is_about(m, 2, "first") || is_about(m, 3, "second"));
         ensure(foreign.is_none(), || format!("of another session: {foreign:?}"))?;
     }
@@ -129,8 +140,10 @@ fn replays_the_rest(ctx: &mut Ctx<'_>) -> Verdict {
     let events = until(&mut reply, "an answer", |message| is_answer(message, 2))?;
     let (first, _) = ids(&events)?;
     let sent: Vec<_> = events.iter().map(parsed).filter(|message| !message.is_null()).collect();
-    let again = resumed(ctx, &raw, &first)?;
-    let missing = sent.iter().skip(1).find(|message| !again.contains(message));
+    let due = sent.get(1..).unwrap_or_default();
+    let has_all = |again: &[Value]| due.iter().all(|message| again.contains(message));
+    let again = resumed(ctx, &raw, &first, has_all)?;
+    let missing = due.iter().find(|message| !again.contains(message));
     ensure(missing.is_none(), || format!("after {first} this is missing: {missing:?}"))
 }
 

@@ -141,7 +141,7 @@ fn notifies_subscribers(ctx: &mut Ctx<'_>) -> Verdict {
     let update = |message: &Value| message["method"] == "notifications/resources/updated";
     client.result("resources/subscribe", json!({ "uri": uri }))?;
     client.result("tools/call", change.params())?;
-    client.linger(|inbox| inbox.iter().any(update));
+    client.gather(|inbox| inbox.iter().any(update));
     let heard = client.take(update).ok_or_else(|| fail("no update came after a change"))?;
     ensure(heard["params"]["uri"] == uri.as_str(), || {
         format!("{heard} is about another resource")

@@ -3,11 +3,11 @@
 use crate::check::{Check, Ctx, Level, Outcome, Verdict, ensure, fail, skip};
 use crate::checks::{must, observed, should};
 use crate::client::Client;
+use crate::clock::PATIENCE;
 use crate::profile::{ToolCall, told};
 use crate::revision::{MODERN, SUBSCRIPTION_ID};
 use crate::transport::Transport;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 pub(super) const CHECKS: &[Check] = &[
     must("S-130", MODERN, "A listen stream begins with its acknowledgement.", acknowledges_first),
@@ -79,7 +79,7 @@ fn reaches_listeners(ctx: &mut Ctx<'_>) -> Verdict {
 fn ends_tagged(ctx: &mut Ctx<'_>) -> Verdict {
     let mut client = ctx.fresh()?;
     let id = listen(&mut client, json!({"toolsListChanged": true}))?;
-    let ending = client.finish(Duration::from_secs(5));
+    let ending = client.finish(PATIENCE);
     let result = ending.messages.into_iter().find(|message| message["id"] == id);
     let Some(result) = result else {
         return Err(skip("the server sends no result when its client goes, and may not"));
@@ -133,7 +133,7 @@ fn updated(client: &mut Client, id: &Value) -> Result<Value, Outcome> {
     let update = |message: &Value| {
         message["method"] == "notifications/resources/updated" && *tag(message) == *id
     };
-    client.linger(|inbox| inbox.iter().any(update));
+    client.gather(|inbox| inbox.iter().any(update));
     client.take(update).ok_or_else(|| fail(format!("no update came on the stream {id}")))
 }
 

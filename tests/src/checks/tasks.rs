@@ -1,11 +1,12 @@
 //! What the checks of both kinds of tasks share: waiting for a task, and how one is judged.
 
 use crate::check::{Ctx, Outcome, Verdict, ensure, fail, skip};
-use crate::client::{ANSWER_PATIENCE, Client};
+use crate::client::Client;
+use crate::clock::{Instant, PATIENCE};
 use crate::profile::TaskCalls;
 use serde_json::{Value, json};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The extension of 2026-07-28.
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -39,7 +40,7 @@ pub(super) fn watch_until(
     about: &Value,
     wanted: impl Fn(&Value) -> bool,
 ) -> Result<Vec<Value>, Outcome> {
-    let deadline = Instant::now() + ANSWER_PATIENCE;
+    let deadline = Instant::now() + PATIENCE;
     let mut seen = Vec::new();
     loop {
         let now = client.result("tasks/get", about.clone())?;

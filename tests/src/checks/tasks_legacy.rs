@@ -298,7 +298,7 @@ fn progresses(ctx: &mut Ctx<'_>) -> Verdict {
     params["_meta"] = meta;
     let task = begin_with(client, params)?;
     until(client, &about(&task), "completed")?;
-    client.linger(|inbox| inbox.iter().any(is_progress));
+    client.gather(|inbox| inbox.iter().any(is_progress));
     ensure(client.take(is_progress).is_some(), || "as a task it reports no progress".to_owned())?;
     client.barrier()?;
     client.take_inbox();

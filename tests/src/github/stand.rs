@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::message::Message;
 use super::proxy::Proxy;
+use crate::clock::Instant;
 use crate::install::node_packages;
 
 /// The token of the seeded user.

@@ -8,6 +8,7 @@ use super::events::{Event, Parser};
 use super::post::{HEAD_PATIENCE, Post};
 use super::routing::{self, Parameters, Session};
 use super::{content_type, plain_client};
+use crate::clock::{Instant, PATIENCE, before};
 use crate::peer::{Carried, Exchange, Incoming, Sent, Stream};
 use crate::revision::Revision;
 use serde_json::Value;
@@ -19,7 +20,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 /// More messages in one piece than this are sent at the same time.
 const MOST_IN_ORDER: usize = 256;
@@ -76,11 +77,8 @@ impl Shared {
             let version = session.version.unwrap_or_default();
             let request = request.header("mcp-session-id", id);
             // Nobody is left to be told if it fails.
-            let _ = timeout(
-                Duration::from_secs(5),
-                request.header("mcp-protocol-version", version).send(),
-            )
-            .await;
+            let request = request.header("mcp-protocol-version", version);
+            let _ = before(Instant::now() + PATIENCE, request.send()).await;
         }
     }
 
@@ -124,12 +122,12 @@ pub(crate) async fn dispatch(shared: Arc<Shared>, mut input: UnboundedReceiver<V
                 running(&shared).insert(id, task);
             }
             if in_order {
-                let _ = timeout(patience, arrived).await;
+                let _ = before(Instant::now() + patience, arrived).await;
             }
             if opens && has_standing_stream(&shared) && !std::mem::replace(&mut stands, true) {
                 let (head, arrived) = oneshot::channel();
                 tasks.spawn(standing(Arc::clone(&shared), head));
-                let _ = timeout(HEAD_PATIENCE, arrived).await;
+                let _ = before(Instant::now() + HEAD_PATIENCE, arrived).await;
             }
             while tasks.try_join_next().is_some() {}
         }

@@ -9,6 +9,7 @@ mod post;
 pub(crate) mod routing;
 
 use crate::check::{Outcome, fail};
+use crate::clock::{Instant, PATIENCE, before};
 use events::{Event, Parser};
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Client, Method};
@@ -16,11 +17,12 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// How long the head of any response may take, on a machine that is busy with other things too.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// After this a connection is not used again. Servers close those that are idle, Node after 5 s, and
+/// a request that meets the closing is lost through nobody's fault.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// Shared by all connections of the process: most of them wait most of the time.
 pub(crate) fn runtime() -> &'static Runtime {
@@ -34,8 +36,7 @@ pub(crate) fn runtime() -> &'static Runtime {
 
 /// Nothing but what a check says goes over the wire.
 pub(crate) fn plain_client() -> Client {
-    let builder = http_client().redirect(reqwest::redirect::Policy::none());
-    builder.build().unwrap_or_default()
+    http_client().redirect(reqwest::redirect::Policy::none()).build().unwrap_or_default()
 }
 
 /// One request of HTTP, put together header by header.
@@ -106,8 +107,8 @@ impl Ask {
         }
         let sending = request.body(self.body.clone()).send();
         let response = runtime()
-            .block_on(async { tokio::time::timeout(PATIENCE, sending).await })
-            .map_err(|_| fail(format!("{} {} is not answered", self.method, self.url)))?
+            .block_on(async { before(Instant::now() + PATIENCE, sending).await })
+            .ok_or_else(|| fail(format!("{} {} is not answered", self.method, self.url)))?
             .map_err(|error| fail(format!("{} {}: {error}", self.method, self.url)))?;
         Ok(Reply { response, parser: Parser::default(), events: VecDeque::new() })
     }
@@ -140,11 +141,11 @@ impl Reply {
 
     /// The whole body, which must end.
     pub fn body(self) -> Result<Vec<u8>, Outcome> {
-        let body = async { tokio::time::timeout(PATIENCE, self.response.bytes()).await };
+        let body = async { before(Instant::now() + PATIENCE, self.response.bytes()).await };
         match runtime().block_on(body) {
-            Ok(Ok(bytes)) => Ok(bytes.to_vec()),
-            Ok(Err(error)) => Err(fail(format!("the body breaks off: {error}"))),
-            Err(_) => Err(fail("the body does not end")),
+            Some(Ok(bytes)) => Ok(bytes.to_vec()),
+            Some(Err(error)) => Err(fail(format!("the body breaks off: {error}"))),
+            None => Err(fail("the body does not end")),
         }
     }
 
@@ -166,9 +167,8 @@ impl Reply {
     /// The next event; `None` when the stream has ended, or at the deadline.
     pub fn event(&mut self, deadline: Instant) -> Option<Event> {
         while self.events.is_empty() {
-            let wait = deadline.saturating_duration_since(Instant::now());
-            let chunk = async { tokio::time::timeout(wait, self.response.chunk()).await };
-            let Ok(Ok(Some(piece))) = runtime().block_on(chunk) else {
+            let chunk = async { before(deadline, self.response.chunk()).await };
+            let Some(Ok(Some(piece))) = runtime().block_on(chunk) else {
                 return None;
             };
             self.events.extend(self.parser.feed(&piece));
@@ -179,12 +179,11 @@ impl Reply {
     /// True once the stream has ended, waiting for it up to the deadline.
     pub fn ends(&mut self, deadline: Instant) -> bool {
         loop {
-            let wait = deadline.saturating_duration_since(Instant::now());
-            let chunk = async { tokio::time::timeout(wait, self.response.chunk()).await };
+            let chunk = async { before(deadline, self.response.chunk()).await };
             match runtime().block_on(chunk) {
-                Err(_) => return false,
-                Ok(Ok(Some(piece))) => self.events.extend(self.parser.feed(&piece)),
-                Ok(_) => return true,
+                None => return false,
+                Some(Ok(Some(piece))) => self.events.extend(self.parser.feed(&piece)),
+                Some(_) => return true,
             }
         }
     }
@@ -208,5 +207,5 @@ pub(crate) fn content_type(response: &reqwest::Response) -> String {
 pub fn http_client() -> reqwest::ClientBuilder {
     // Another thread may have been first.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder().no_proxy()
+    Client::builder().no_proxy().pool_idle_timeout(IDLE)
 }

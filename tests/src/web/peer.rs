@@ -5,6 +5,7 @@ use super::dispatch::{Shared, dispatch};
 use super::routing::Parameters;
 use super::runtime;
 use super::server::HttpServer;
+use crate::clock::{self, Instant};
 use crate::peer::Incoming;
 use crate::revision::Revision;
 use crate::transcript::Transcript;
@@ -12,7 +13,6 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::Instant;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
 
@@ -63,8 +63,7 @@ impl HttpPeer {
     }
 
     pub(crate) fn receive(&mut self, deadline: Instant) -> Incoming {
-        let wait = deadline.saturating_duration_since(Instant::now());
-        match self.output.recv_timeout(wait) {
+        match clock::receive(&self.output, deadline) {
             Ok(incoming) => {
                 self.transcript.got(&incoming);
                 incoming

@@ -2,14 +2,15 @@
 
 use super::dispatch::Shared;
 use super::routing;
+use crate::clock::PATIENCE;
 use crate::peer::Sent;
 use serde_json::Value;
 use std::time::Duration;
 
-/// For the response to a request.
+/// For the response to a request, which may take its time: less than a slow call does.
 const ORDER_PATIENCE: Duration = Duration::from_millis(250);
 /// Where the next message needs what the response says.
-pub(super) const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const HEAD_PATIENCE: Duration = PATIENCE;
 /// What takes longer to send than to serve.
 const LONG_BYTES: usize = 1 << 20;
 

@@ -1,15 +1,12 @@
 //! A server that speaks HTTP: a process of ours that has said where it listens, or a URL.
 
+use crate::clock::{self, Instant, PATIENCE};
 use crate::pipes::{resident_kib, start_stderr, text};
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
-
-/// Interpreters start slowly.
-const START_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Dropping it ends the process, if it is ours.
 pub struct HttpServer {
@@ -47,7 +44,7 @@ impl HttpServer {
                 let _ = sender.send(line);
             }
         });
-        let line = lines.recv_timeout(START_PATIENCE).map_err(|_| {
+        let line = clock::receive(&lines, Instant::now() + PATIENCE).map_err(|_| {
             io::Error::other(format!("it does not say where it listens: {}", text(&process.stderr)))
         })?;
         Ok(HttpServer { url: line.trim().to_owned(), process: Some(process) })
