@@ -13,13 +13,12 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::clock::Clock;
 use super::{Front, route};
 use crate::platform::LocalListener;
 
@@ -136,7 +135,7 @@ async fn connection(front: &Arc<Front>, socket: Socket, peer: Arc<str>) {
     let service =
         service_fn(|request| route::answer(Arc::clone(front), request, Arc::clone(&peer)));
     let connection = http1::Builder::new()
-        .timer(Clock)
+        .timer(TokioTimer::new())
         .header_read_timeout(HEAD_PATIENCE)
         .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(Impatient::new(socket)), service);

@@ -2,14 +2,13 @@
 //! with sessions before 2026-07-28 and without from then on), `/sse` and `/messages` for
 //! 2024-11-05, and what an operator wants to see.
 //!
-//! Reading order: [`listener`] takes connections, whose time [`clock`] measures; [`route`] finds who answers, after [`access`]
+//! Reading order: [`listener`] takes connections; [`route`] finds who answers, after [`access`]
 //! has let the request in; [`message`] reads the body; [`stateless`] and [`stateful`] answer
 //! `/mcp`, one for each era, [`pair`] the two paths of 2024-11-05; [`sessions`] keeps sessions and
 //! [`stream`] what a client may come back for; [`events`] and [`reply`] write.
 
 mod access;
 mod args;
-mod clock;
 mod events;
 mod listener;
 mod message;
