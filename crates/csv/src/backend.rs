@@ -1,6 +1,6 @@
 //! Answers questions about CSV files without ever being silently wrong. Knows nothing of MCP.
 //!
-//! Reading order follows the bytes: `sandbox` opens the file (and has a `listing` and a `watch`), `packed` unpacks it, `source` gives UTF-8,
+//! Reading order follows the bytes: `sandbox` opens the file (and has a `listing` and a `watch`; `unix` or `windows` is how), `packed` unpacks it, `source` gives UTF-8,
 //! `dialect` looks at the first of them, `records` cuts them into `fields`, `reader` makes a table of
 //! them, or of several files in a `chain`, as `reading` asks, and `parts` of a long one at the same time, `cut` where records seem to
 //! begin. `scan` hands each cell to its `column`, which reads it with `number` (and its `digits`),
@@ -12,6 +12,10 @@
 //! `pick`), over rows that pass a `filter` of `condition`s on `typed` cells, a `page` at a time; then
 //! `validate`, `join`, `diff`, `chart`, and `handoff`, which writes `sql`.
 
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
 mod sandbox;
 mod listing;
 mod watch;
@@ -62,6 +66,11 @@ mod diff;
 mod handoff;
 mod sql;
 
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -83,8 +92,8 @@ pub(crate) use parts::Cuts;
 pub(crate) use query::{Order, Queried, Query};
 pub(crate) use reading::{DateOrder, Notation, Reading};
 pub(crate) use report::{Analysis, Operation, UncertainMark};
-#[cfg(test)]
-pub(crate) use sandbox::opens_by_steps;
+#[cfg(all(test, unix))]
+pub(crate) use unix::opens_by_steps;
 pub(crate) use validate::{RowSchema, Validated};
 pub(crate) use watch::Watch;
 

@@ -1,7 +1,7 @@
 //! Checks the backend on files as they come: messy, hostile, huge and plain.
 //!
 //! `protocol` asks as a client does. `messy` is the catalogue of inputs and right answers, `corpus`
-//! the published part of it as files, `sandbox` tries to get out, `sums` compares with big-integer arithmetic, `structure` with tables written
+//! the published part of it as files, `sandbox`, or `windows` there, tries to get out, `sums` compares with big-integer arithmetic, `structure` with tables written
 //! in every usual way, `ranks` with less memory than numbers, and `scanning` covers what needs more than a few bytes.
 
 mod protocol;
@@ -10,7 +10,10 @@ mod corpus;
 mod questions;
 mod offered;
 mod two_files;
+#[cfg(unix)]
 mod sandbox;
+#[cfg(windows)]
+mod windows;
 mod sums;
 mod structure;
 mod collected;
@@ -19,6 +22,11 @@ mod scanning;
 mod parts;
 mod globs;
 mod charts;
+
+#[cfg(unix)]
+use sandbox as system;
+#[cfg(windows)]
+use windows as system;
 
 use std::path::PathBuf;
 

@@ -4,11 +4,9 @@
 //! inside, and ends.
 
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
+use super::system::{self, Directory};
 
 /// A walk through a huge tree ends here, and says nothing of the rest.
 pub(super) const MAX_FILES: usize = 1_000;
@@ -18,7 +16,7 @@ const EXTENSIONS: [&str; 5] = ["csv", "tsv", "tab", "psv", "ssv"];
 const COMPRESSED: [&str; 3] = ["gz", "zst", "bz2"];
 
 struct Walk<'a> {
-    is_wanted: &'a dyn Fn(&Path) -> bool,
+    is_wanted: &'a dyn Fn(&str) -> bool,
     files: Vec<String>,
     entries: usize,
     is_cut_short: bool,
@@ -32,56 +30,65 @@ pub(super) struct Found {
     pub(super) is_cut_short: bool,
 }
 
+/// What an entry of a directory is.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Directory,
+    File,
+    /// Links are among them.
+    Other,
+}
+
 /// Files that are named like tables.
-pub(super) fn tables(root: &OwnedFd) -> Vec<String> {
-    find(root, Path::new(""), &is_table).files
+pub(super) fn tables(root: &Directory) -> Vec<String> {
+    find(root, "", &|path| is_table(Path::new(path))).files
 }
 
 /// Files below `root`, which is `path` from where paths are counted.
-pub(super) fn find(root: &OwnedFd, path: &Path, is_wanted: &dyn Fn(&Path) -> bool) -> Found {
+pub(super) fn find(root: &Directory, path: &str, is_wanted: &dyn Fn(&str) -> bool) -> Found {
     let mut walk = Walk { is_wanted, files: Vec::new(), entries: 0, is_cut_short: false };
-    if let Ok(root) = root.try_clone() {
-        walk.directory(&root, path, 0);
-    }
+    walk.directory(root, path, 0);
     walk.files.sort();
     Found { files: walk.files, is_cut_short: walk.is_cut_short }
 }
 
 impl Walk<'_> {
     /// What cannot be read is left out.
-    fn directory(&mut self, directory: &OwnedFd, path: &Path, depth: usize) {
-        let Ok(entries) = Dir::read_from(directory) else {
-            return;
-        };
-        for entry in entries.filter_map(Result::ok) {
+    fn directory(&mut self, directory: &Directory, path: &str, depth: usize) {
+        system::each_entry(directory, |name, kind| {
             self.entries += 1;
             if self.files.len() >= MAX_FILES || self.entries > MAX_ENTRIES {
                 self.is_cut_short = true;
-                return;
+                return false;
             }
-            let name = Path::new(OsStr::from_bytes(entry.file_name().to_bytes()));
-            // Hidden files, the directory itself and the one above it.
-            if name.as_os_str().as_bytes().starts_with(b".") {
-                continue;
+            // Nor can what has no name in a request be asked for.
+            if let Some(name) = name.to_str() {
+                self.entry(directory, path, name, kind, depth);
             }
-            match entry.file_type() {
-                FileType::Directory if depth < MAX_DEPTH => {
-                    self.below(directory, path, name, depth)
-                }
-                FileType::RegularFile if (self.is_wanted)(&path.join(name)) => {
-                    self.files.extend(path.join(name).to_str().map(str::to_owned));
-                }
-                FileType::Directory => self.is_cut_short = true,
-                _ => {}
-            }
-        }
+            true
+        });
     }
 
-    fn below(&mut self, directory: &OwnedFd, path: &Path, name: &Path, depth: usize) {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        if let Ok(inner) = openat(directory.as_fd(), name, flags, Mode::empty()) {
-            let path: PathBuf = path.join(name);
-            self.directory(&inner, &path, depth + 1);
+    fn entry(&mut self, directory: &Directory, path: &str, name: &str, kind: Kind, depth: usize) {
+        // Hidden files, the directory itself and the one above it.
+        if name.starts_with('.') {
+            return;
+        }
+        let slash = if path.is_empty() { "" } else { "/" };
+        match kind {
+            Kind::Directory if depth < MAX_DEPTH => {
+                if let Some(inner) = system::open_entry(directory, OsStr::new(name)) {
+                    self.directory(&inner, &format!("{path}{slash}{name}"), depth + 1);
+                }
+            }
+            Kind::Directory => self.is_cut_short = true,
+            Kind::File => {
+                let path = format!("{path}{slash}{name}");
+                if (self.is_wanted)(&path) {
+                    self.files.push(path);
+                }
+            }
+            Kind::Other => {}
         }
     }
 }

@@ -5,11 +5,11 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::unix::fs::FileExt;
 use std::time::SystemTime;
 
 use super::Error;
 use super::packed::Packed;
+use super::system;
 
 pub(super) struct Source {
     file: File,
@@ -106,7 +106,7 @@ impl Source {
     pub(super) fn peek_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         let mut len = 0;
         while let Some(rest) = into.get_mut(len..).filter(|rest| !rest.is_empty()) {
-            match self.file.read_at(rest, offset + len as u64) {
+            match system::read_at(&self.file, rest, offset + len as u64) {
                 Ok(0) => break,
                 Ok(more) => len += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -182,7 +182,7 @@ impl Source {
             return packed.read(into);
         }
         loop {
-            match self.file.read_at(into, self.position) {
+            match system::read_at(&self.file, into, self.position) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
                 Ok(len) => {

@@ -4,7 +4,7 @@ use mcp::Revision;
 use mcp::client::{Answering, Client};
 use serde_json::{Value, json};
 
-use super::check;
+use super::{check, system};
 use crate::config::Config;
 use crate::server;
 
@@ -24,8 +24,8 @@ async fn client() -> (tempfile::TempDir, Client) {
     ] {
         std::fs::write(inside.join(name), text).unwrap();
     }
-    std::os::unix::fs::symlink("../secret.csv", inside.join("link.csv")).unwrap();
-    std::os::unix::fs::symlink("..", inside.join("up")).unwrap();
+    system::link("../secret.csv", &inside.join("link.csv"));
+    system::link("..", &inside.join("up"));
     let server = server(Config { dirs: vec![inside] }).unwrap();
     let client = Client::in_memory(server, Revision::V2025_11_25, Answering::nothing()).await;
     (dir, client.unwrap())

@@ -32,6 +32,10 @@ fn directory() -> tempfile::TempDir {
     dir
 }
 
+pub(super) fn link(target: &str, at: &Path) {
+    symlink(target, at).unwrap();
+}
+
 fn open(dir: &Path, path: &str) -> Result<serde_json::Value, Error> {
     analyze_in(dir.join("inside"), &every_operation(path), &Quiet)
 }
