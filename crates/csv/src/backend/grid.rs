@@ -153,10 +153,13 @@ fn compare(
     }
 }
 
+/// No two groups are equal: `1` and `1.0` are one number and two keys.
 fn compare_all(left: &[Option<Number>], right: &[Option<Number>]) -> Ordering {
-    let cells = left.iter().zip(right);
-    let mut orders = cells.map(|(left, right)| compare(Some(left), Some(right), true));
-    orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    let text = |cell: &Option<Number>| cell.as_ref().map(|number| number.value.to_text());
+    let cells = || left.iter().zip(right);
+    let by_number = cells().map(|(left, right)| compare(Some(left), Some(right), true));
+    let by_text = cells().map(|(left, right)| text(left).cmp(&text(right)));
+    by_number.chain(by_text).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
 impl Value {

@@ -173,6 +173,26 @@ fn groups_in_the_order_asked_for() {
     assert!(refused.text().contains("region, rows"), "{}", refused.text());
 }
 
+/// One number, written in several ways: a page must not depend on chance.
+#[test]
+fn groups_that_are_equal_as_numbers_have_an_order() {
+    let text = b"k,v\n1.00,1\n1,1\n01,1\n1.0,1\n+1,1\n1e0,1\n";
+    for ascending in [true, false] {
+        let arguments = json!({
+            "keys": ["k"],
+            "aggregates": [{"operation": "sum", "column": "v"}],
+            "order_by": "sum(v)",
+            "ascending": ascending,
+        });
+        for _ in 0..8 {
+            let grouped = answer(text, "group_csv", arguments.clone());
+            let rows = grouped["table"]["rows"].as_array().unwrap();
+            let keys: Vec<&str> = rows.iter().map(|row| row[0].as_str().unwrap()).collect();
+            assert_eq!(keys, ["+1", "1", "1.0", "1.00", "1e0", "01"]);
+        }
+    }
+}
+
 #[test]
 fn frequencies() {
     let counted = answer(SALES, "frequency_csv", json!({"column": "region", "limit": 1}));
