@@ -28,7 +28,7 @@ use sandbox as system;
 #[cfg(windows)]
 use windows as system;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::ProptestConfig;
 use serde_json::Value;
@@ -56,6 +56,18 @@ fn analyze_in(dir: PathBuf, question: &Question, observer: &dyn Observer) -> Res
     let (input, request) = question;
     let analysis = Backend::open(&[dir])?.analyze(input, request, observer)?;
     Ok(serde_json::to_value(analysis).unwrap())
+}
+
+/// What the server of the directory `inside` of `dir` says of a path.
+fn open(dir: &Path, path: &str) -> Result<Value, Error> {
+    analyze_in(dir.join("inside"), &every_operation(path), &Quiet)
+}
+
+/// Of the first column of a file that [`open`] opens.
+#[track_caller]
+fn check_sum(dir: &Path, path: &str, sum: u64) {
+    let answer = open(dir, path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    assert_eq!(answer.pointer("/columns/0/sum/value").unwrap(), sum, "{path}");
 }
 
 type Question = (Input, Analyze);

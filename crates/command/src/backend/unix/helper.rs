@@ -83,9 +83,8 @@ fn serve() -> io::Result<()> {
     // only the superuser may do this, and the others have a limit of processes.
     let _not_allowed = setpriority_process(None, -20);
     let limits = task.limits;
-    let of_call = group.clone();
-    let mut call =
-        Call { socket, limits, wakes, programs, group: of_call, killed: 0, alone: false };
+    let group = group.clone();
+    let mut call = Call { socket, limits, wakes, programs, group, killed: 0, alone: false };
     call.run();
     if call.alone {
         kernel::unprotect(&task.mounts);
