@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use super::Error;
 use super::system;
 
-/// What every program may read.
+/// What every program may read, beside the devices.
 const READABLE: &[&str] = &[
     "/usr",
     "/bin",
@@ -66,11 +66,26 @@ pub(crate) struct System {
 impl System {
     pub(super) fn find(also_readable: &[PathBuf]) -> Self {
         let owned = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
-        let mut readable = owned(READABLE);
-        readable.extend(owned(DEVICES));
-        readable.extend_from_slice(also_readable);
+        let readable = without_inner([owned(READABLE), also_readable.to_vec()].concat());
         Self { readable, network: owned(NETWORK), devices: owned(DEVICES), loaders: loaders() }
     }
+}
+
+/// Without directories that lie in one before them, as `/bin` does where it is a link into `/usr`:
+/// each of these costs every call a rule.
+fn without_inner(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let (mut kept, mut directories) = (Vec::new(), Vec::<PathBuf>::new());
+    for path in paths {
+        let real = system::canonicalize(&path).ok().filter(|path| path.is_dir());
+        if let Some(real) = real {
+            if directories.iter().any(|outer| real.starts_with(outer)) {
+                continue;
+            }
+            directories.push(real);
+        }
+        kept.push(path);
+    }
+    kept
 }
 
 /// What starts any program it can read, if it may be started itself.

@@ -56,6 +56,14 @@ async fn files_outside_are_neither_read_nor_written() {
     assert_eq!((code, said.as_str()), (0, "x\n"));
 }
 
+/// A program may put there what only its user is to read.
+#[tokio::test]
+async fn nobody_else_sees_the_scratch_directory() {
+    let rig = rig(EVERYTHING, &[]).await;
+    let (code, said) = script(&rig, "ls -ld $TMPDIR").await;
+    assert_eq!((code, said.get(..10)), (0, Some("drwx------")), "{said}");
+}
+
 #[tokio::test]
 async fn a_program_of_the_class_data_writes_and_starts_nothing() {
     // As if the rules for arguments had a hole.

@@ -2,8 +2,10 @@
 //! and do ahead what they can do without a task, so that a call does not wait for either.
 
 use std::collections::VecDeque;
+use std::fs::Permissions;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::Path;
 use std::process::Stdio;
@@ -110,7 +112,8 @@ impl Helpers {
 
 impl Idle {
     fn start(helpers: &Arc<Helpers>) -> io::Result<Self> {
-        let scratch = tempfile::tempdir()?;
+        let private = Permissions::from_mode(0o700);
+        let scratch = tempfile::Builder::new().permissions(private).tempdir()?;
         let (socket, theirs) = StdUnixStream::pair()?;
         let ahead = Ahead { scratch: scratch.path().to_owned(), ..helpers.ahead.clone() };
         handover::send_ahead(&socket, &ahead)?;

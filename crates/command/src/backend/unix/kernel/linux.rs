@@ -1,5 +1,6 @@
 //! Linux.
 
+mod bpf;
 mod confine;
 mod group;
 mod mounts;

@@ -9,9 +9,10 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
-use rustix::fs::{FileType, fstat, stat};
+use rustix::fs::{FileType, Stat, fstat, stat};
 use rustix::process::getuid;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
+use seccompiler::apply_filter;
 
 use super::seccomp;
 use crate::backend::wire::{Confined, Confinement};
@@ -30,10 +31,14 @@ pub(crate) fn no_new_privileges() -> io::Result<()> {
 /// What can be done ahead of a task.
 pub(crate) struct Prepared {
     base: Confinement,
-    /// Which files the rules were made for.
+    rules: Option<Rules>,
+    calls: io::Result<()>,
+}
+
+struct Rules {
+    ruleset: RulesetCreated,
+    /// Which files they are for, in the order of [`places`].
     files: Vec<Option<Identity>>,
-    rules: Option<RulesetCreated>,
-    calls: Result<(), seccompiler::Error>,
 }
 
 /// Device and number.
@@ -42,18 +47,19 @@ type Identity = (u64, u64);
 /// Of the calling thread; what is put on it later may only add places to `base`.
 /// [`no_new_privileges`] must come before.
 pub(crate) fn prepare(base: Confinement) -> Prepared {
-    let files = identities(&base);
     let rules = rules(&base, CompatLevel::HardRequirement).ok();
     let calls = limit_calls(&base);
-    Prepared { base, files, rules, calls }
+    Prepared { base, rules, calls }
 }
 
 /// Puts on what can be put on, and says what that was. `program` is what is started then.
 pub(crate) fn confine(to: &Confinement, program: &Command, prepared: Option<Prepared>) -> Confined {
     let (rules, calls) = match prepared {
         // A rule is for a file, and by now another may be in its place.
-        Some(it) if identities(&it.base) != it.files => (None, it.calls),
-        Some(it) => (it.rules.and_then(|rules| complete(rules, &it.base, to).ok()), it.calls),
+        Some(it) => {
+            let rules = it.rules.filter(|rules| are_there(&it.base, &rules.files));
+            (rules.and_then(|rules| complete(rules, &it.base, to).ok()), it.calls)
+        }
         None => (None, limit_calls(to)),
     };
     let files = limit_files(to, rules);
@@ -72,36 +78,30 @@ pub(crate) fn confine(to: &Confinement, program: &Command, prepared: Option<Prep
     }
 }
 
-fn limit_calls(to: &Confinement) -> Result<(), seccompiler::Error> {
-    seccomp::filters(to)?.iter().try_for_each(|filter| seccompiler::apply_filter(filter))
+fn limit_calls(to: &Confinement) -> io::Result<()> {
+    apply_filter(&seccomp::refused(to)?).map_err(io::Error::other)
 }
 
-fn limit_starts(to: &Confinement, program: &Command) -> Result<(), seccompiler::Error> {
+fn limit_starts(to: &Confinement, program: &Command) -> io::Result<()> {
     if !to.starts_nothing {
         return Ok(());
     }
     let path = program.get_program().as_encoded_bytes().as_ptr();
-    seccompiler::apply_filter(&seccomp::only(path.addr() as u64)?)
+    apply_filter(&seccomp::only(path.addr() as u64)?).map_err(io::Error::other)
 }
 
 /// `false`: a kernel that is too old has done what it can, which is not enough.
-fn limit_files(to: &Confinement, ready: Option<RulesetCreated>) -> Result<bool, RulesetError> {
+fn limit_files(to: &Confinement, ready: Option<Rules>) -> Result<bool, RulesetError> {
     match ready.map_or_else(|| rules(to, CompatLevel::HardRequirement), Ok) {
-        Ok(rules) => Ok(rules.restrict_self()?.ruleset != RulesetStatus::NotEnforced),
+        Ok(rules) => Ok(rules.ruleset.restrict_self()?.ruleset != RulesetStatus::NotEnforced),
         Err(_) => {
-            rules(to, CompatLevel::BestEffort)?.restrict_self()?;
+            rules(to, CompatLevel::BestEffort)?.ruleset.restrict_self()?;
             Ok(false)
         }
     }
 }
 
-fn identities(of: &Confinement) -> Vec<Option<Identity>> {
-    let paths = of.read.iter().chain(&of.write).chain(&of.execute);
-    let identity = |path| stat(path).ok().map(|found| (found.st_dev, found.st_ino));
-    paths.map(identity).collect()
-}
-
-fn rules(to: &Confinement, least: CompatLevel) -> Result<RulesetCreated, RulesetError> {
+fn rules(to: &Confinement, least: CompatLevel) -> Result<Rules, RulesetError> {
     let mut rules = Ruleset::default()
         .set_compatibility(least)
         .handle_access(AccessFs::from_all(FIRST_WITH_TRUNCATE))?
@@ -111,42 +111,50 @@ fn rules(to: &Confinement, least: CompatLevel) -> Result<RulesetCreated, Ruleset
     if !to.network {
         rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
     }
-    complete(rules.create()?, &Confinement::default(), to)
+    let none = Rules { ruleset: rules.create()?, files: Vec::new() };
+    complete(none, &Confinement::default(), to)
 }
 
 /// Adds what `to` has beyond what it begins with.
-fn complete(
-    mut rules: RulesetCreated,
-    base: &Confinement,
-    to: &Confinement,
-) -> Result<RulesetCreated, RulesetError> {
-    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+fn complete(rules: Rules, base: &Confinement, to: &Confinement) -> Result<Rules, RulesetError> {
+    let Rules { mut ruleset, mut files } = rules;
+    for ((known, _), (paths, access)) in places(base).into_iter().zip(places(to)) {
+        for path in paths.iter().skip(known.len()) {
+            // What is not there needs no rule.
+            let Ok(opened) = PathFd::new(path) else {
+                files.push(None);
+                continue;
+            };
+            let found = fstat(&opened).ok();
+            files.push(found.map(identity));
+            let is_directory = found.is_some_and(|it| FileType::from_raw_mode(it.st_mode).is_dir());
+            // A file takes only the rights a file can have.
+            let access = if is_directory { access } else { access & AccessFs::from_file(NEWEST) };
+            ruleset = ruleset.add_rule(PathBeneath::new(opened, access))?;
+        }
+    }
+    Ok(Rules { ruleset, files })
+}
+
+fn places(of: &Confinement) -> [(&[PathBuf], BitFlags<AccessFs>); 3] {
     let write = (AccessFs::from_all(NEWEST) & !AccessFs::Execute)
         & !AccessFs::MakeBlock
         & !AccessFs::MakeChar;
-    for (known, paths, access) in [
-        (&base.read, &to.read, read),
-        (&base.write, &to.write, write),
-        (&base.execute, &to.execute, AccessFs::Execute | AccessFs::ReadFile),
-    ] {
-        for path in paths.iter().skip(known.len()) {
-            rules = allow(rules, path, access)?;
-        }
-    }
-    Ok(rules)
+    [
+        (&of.read, AccessFs::ReadFile | AccessFs::ReadDir),
+        (&of.write, write),
+        (&of.execute, AccessFs::Execute | AccessFs::ReadFile),
+    ]
 }
 
-/// What is not there needs no rule; what is a file takes only the rights a file can have.
-fn allow(
-    rules: RulesetCreated,
-    path: &PathBuf,
-    access: BitFlags<AccessFs>,
-) -> Result<RulesetCreated, RulesetError> {
-    let Ok(opened) = PathFd::new(path) else { return Ok(rules) };
-    let mode = fstat(&opened).map(|found| found.st_mode);
-    let is_directory = mode.is_ok_and(|mode| FileType::from_raw_mode(mode).is_dir());
-    let access = if is_directory { access } else { access & AccessFs::from_file(NEWEST) };
-    rules.add_rule(PathBeneath::new(opened, access))
+/// Whether the files of these rules are still where they were.
+fn are_there(base: &Confinement, files: &[Option<Identity>]) -> bool {
+    let paths = places(base).into_iter().flat_map(|(paths, _)| paths);
+    paths.map(|path| stat(path).ok().map(identity)).eq(files.iter().copied())
+}
+
+fn identity(found: Stat) -> Identity {
+    (found.st_dev, found.st_ino)
 }
 
 /// The superuser keeps what goes with files, which the rules above bound, and nothing else.

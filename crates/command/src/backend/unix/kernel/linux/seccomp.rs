@@ -2,36 +2,26 @@
 //! to the network, into other processes or deep into the kernel. They fail with "Operation not
 //! permitted", so that a program can say what it missed.
 
-use std::collections::BTreeMap;
+use std::io;
 
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch, sock_filter,
-};
+use libc::{EACCES, ENOSYS, EPERM, c_long};
+use seccompiler::BpfProgram;
 
+use super::bpf::{Case, Steps, Test, allow, filter, load, next_if, next_unless, refuse};
 use crate::backend::wire::Confinement;
 
-const EPERM: u32 = 1;
-const EACCES: u32 = 13;
-const ENOSYS: u32 = 38;
-const LOAD_WORD: u16 = 0x20;
-const IS_EQUAL: u16 = 0x15;
-const IS_AT_LEAST: u16 = 0x35;
-const RETURN: u16 = 0x06;
-const SECCOMP_RET_ERRNO: u32 = 0x0005_0000;
-const SECCOMP_RET_ALLOW: u32 = 0x7fff_0000;
-const CLONE_NEWUSER: u64 = 0x1000_0000;
-/// Both type into a terminal as if its user had.
-const TIOCSTI: u64 = 0x5412;
-const TIOCLINUX: u64 = 0x541c;
+#[cfg(test)]
+mod tests;
+
+const CLONE_NEWUSER: u32 = 0x1000_0000;
+/// `TIOCSTI` and `TIOCLINUX` type into a terminal as if its user had.
+const TYPING: [u32; 2] = [0x5412, 0x541c];
 /// From here on numbers are the second way into the same system calls on x86-64.
 const X32: u32 = 0x4000_0000;
-/// The same number on every architecture.
-const CLONE3: u32 = 435;
 /// Families of sockets that come with the network. Programs look up addresses by the last one.
 const NETWORK: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-const NEVER: &[i64] = &[
+const NEVER: &[c_long] = &[
     // Other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -88,81 +78,62 @@ const NEVER: &[i64] = &[
     libc::SYS_adjtimex,
 ];
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+/// What every program is refused.
+pub(crate) fn refused(to: &Confinement) -> io::Result<BpfProgram> {
+    let mut cases: Vec<Case> = NEVER.iter().map(|call| case(*call, vec![refuse(EPERM)])).collect();
+    let [pushing, pasting] = TYPING;
+    cases.extend([
+        // A C library that is told so uses `clone`, whose flags can be looked at.
+        case(libc::SYS_clone3, vec![refuse(ENOSYS)]),
+        case(
+            libc::SYS_clone,
+            vec![load(0, 0), next_if(Test::HasBit, CLONE_NEWUSER), refuse(EPERM), allow()],
+        ),
+        case(
+            libc::SYS_ioctl,
+            vec![
+                load(1, 0),
+                next_if(Test::IsEqual, pushing),
+                refuse(EPERM),
+                next_if(Test::IsEqual, pasting),
+                refuse(EPERM),
+                allow(),
+            ],
+        ),
+        case(libc::SYS_socket, sockets(to)),
+    ]);
+    filter(cases, X32)
+}
+
+/// Sockets of all families but those granted. Pairs within a program are not made by this call.
+fn sockets(to: &Confinement) -> Steps {
+    let network = if to.network { NETWORK.as_slice() } else { &[] };
+    let granted = network.iter().chain(to.unix_sockets.then_some(&libc::AF_UNIX));
+    let mut steps = vec![load(0, 0)];
+    steps.extend(
+        granted.flat_map(|family| [next_if(Test::IsEqual, family.unsigned_abs()), allow()]),
+    );
+    steps.push(refuse(EPERM));
+    steps
+}
 
 /// Lets only the one call through that starts the program, which is known by where its path lies in
 /// this process. No program can tell where that was, so none makes the same call again; and the
 /// file rules would have to let it start the loader, which starts anything that can be read.
-pub(crate) fn only(path_address: u64) -> Result<BpfProgram, seccompiler::Error> {
-    let mut others = Rules::new();
-    let elsewhere =
-        SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, path_address)?;
-    refuse(&mut others, libc::SYS_execve, vec![SeccompRule::new(vec![elsewhere])?]);
-    refuse(&mut others, libc::SYS_execveat, Vec::new());
-    compile(others, EACCES)
+pub(crate) fn only(path_address: u64) -> io::Result<BpfProgram> {
+    let [lower, upper] = [path_address as u32, (path_address >> 32) as u32];
+    let start = vec![
+        load(0, 0),
+        next_unless(Test::IsEqual, lower),
+        refuse(EACCES),
+        load(0, 1),
+        next_unless(Test::IsEqual, upper),
+        refuse(EACCES),
+        allow(),
+    ];
+    filter(vec![case(libc::SYS_execve, start), case(libc::SYS_execveat, vec![refuse(EACCES)])], X32)
 }
 
-/// In the order they must be applied.
-pub(crate) fn filters(to: &Confinement) -> Result<[BpfProgram; 2], seccompiler::Error> {
-    Ok([unknown(), compile(refused(to)?, EPERM)?])
-}
-
-/// As on a kernel that has no second way, and no `clone3`: a C library that is told so uses `clone`,
-/// whose flags can be looked at. A range of numbers is more than rules can say.
-fn unknown() -> BpfProgram {
-    // `jt` and `jf`: how many steps to skip if it is so, and if it is not.
-    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
-    vec![
-        step(LOAD_WORD, 0, 0, 0),
-        step(IS_EQUAL, 1, 0, CLONE3),
-        step(IS_AT_LEAST, 0, 1, X32),
-        step(RETURN, 0, 0, SECCOMP_RET_ERRNO | ENOSYS),
-        step(RETURN, 0, 0, SECCOMP_RET_ALLOW),
-    ]
-}
-
-fn refused(to: &Confinement) -> Result<Rules, seccompiler::Error> {
-    let mut rules = Rules::new();
-    for number in NEVER {
-        refuse(&mut rules, *number, Vec::new());
-    }
-    let equal = |index, op, value| -> Result<SeccompRule, seccompiler::Error> {
-        let condition = SeccompCondition::new(index, SeccompCmpArgLen::Dword, op, value)?;
-        Ok(SeccompRule::new(vec![condition])?)
-    };
-    let new_user = SeccompCmpOp::MaskedEq(CLONE_NEWUSER);
-    refuse(&mut rules, libc::SYS_clone, vec![equal(0, new_user, CLONE_NEWUSER)?]);
-    // Typing into the terminal of whoever started the server.
-    let typing = [TIOCSTI, TIOCLINUX].map(|request| equal(1, SeccompCmpOp::Eq, request));
-    let typing = typing.into_iter().collect::<Result<_, _>>()?;
-    refuse(&mut rules, libc::SYS_ioctl, typing);
-    refuse(&mut rules, libc::SYS_socket, sockets(to)?);
-    Ok(rules)
-}
-
-/// Sockets of all families but those granted. Pairs within a program are not made by this call.
-fn sockets(to: &Confinement) -> Result<Vec<SeccompRule>, seccompiler::Error> {
-    let network = if to.network { NETWORK.as_slice() } else { &[] };
-    let granted = network.iter().chain(to.unix_sockets.then_some(&libc::AF_UNIX));
-    let conditions = granted.map(|family| {
-        let family = u64::from(family.unsigned_abs());
-        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)
-    });
-    let all_unequal: Vec<_> = conditions.collect::<Result<_, _>>()?;
-    if all_unequal.is_empty() {
-        return Ok(Vec::new());
-    }
-    Ok(vec![SeccompRule::new(all_unequal)?])
-}
-
-/// No rules: always.
-fn refuse(rules: &mut Rules, number: i64, when: Vec<SeccompRule>) {
-    rules.insert(number, when);
-}
-
-fn compile(rules: Rules, errno: u32) -> Result<BpfProgram, seccompiler::Error> {
-    let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
-    let filter =
-        SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno), architecture)?;
-    Ok(filter.try_into()?)
+fn case(call: c_long, steps: Steps) -> Case {
+    (call as u32, steps)
 }
