@@ -3,6 +3,7 @@
 
 mod handover;
 mod launch;
+mod scratch;
 mod helper;
 mod wakes;
 mod starter;

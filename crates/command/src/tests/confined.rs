@@ -1,6 +1,7 @@
 //! Programs that may run anything, and what the kernel still refuses them. If the kernel has not
 //! got what it takes, the self-test must say so, and these tests prove that instead.
 
+use std::collections::BTreeSet;
 use std::os::unix::net::UnixListener;
 
 use serde_json::{Value, json};
@@ -62,6 +63,32 @@ async fn nobody_else_sees_the_scratch_directory() {
     let rig = rig(EVERYTHING, &[]).await;
     let (code, said) = script(&rig, "ls -ld $TMPDIR").await;
     assert_eq!((code, said.get(..10)), (0, Some("drwx------")), "{said}");
+}
+
+#[tokio::test]
+async fn a_scratch_directory_serves_again_only_as_it_was_made() {
+    const MANY: usize = 1000;
+    let rig = rig(EVERYTHING, &[]).await;
+    for change in [
+        "echo x > $TMPDIR/left",
+        "echo x > $TMPDIR/gone && rm $TMPDIR/gone",
+        "mkdir -p $TMPDIR/a/b && chmod 0 $TMPDIR/a",
+        "chmod 755 $TMPDIR",
+        "touch -d 2001-01-01 $TMPDIR",
+        "rmdir $TMPDIR",
+    ] {
+        let mut seen = BTreeSet::new();
+        while seen.insert(script(&rig, "echo $TMPDIR").await.1) {
+            assert!(seen.len() < MANY, "none serves again");
+        }
+        let (code, changed) = script(&rig, &format!("{change}; echo $TMPDIR")).await;
+        assert_eq!(code, 0, "{change}: {changed}");
+        for _ in 0..5 {
+            let (_, next) = script(&rig, "echo $TMPDIR; ls -A $TMPDIR").await;
+            assert_eq!(next.lines().count(), 1, "{change}: {next}");
+            assert_ne!(next, changed, "{change}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -31,8 +31,9 @@ pub(crate) fn send_ahead(mut socket: &UnixStream, ahead: &Ahead) -> io::Result<(
 pub(crate) fn receive_ahead(mut socket: &UnixStream) -> io::Result<Ahead> {
     let mut length = [0; 4];
     socket.read_exact(&mut length)?;
-    let mut text = Vec::new();
-    socket.take(u32::from_le_bytes(length).into()).read_to_end(&mut text)?;
+    let length = usize::try_from(u32::from_le_bytes(length)).map_err(io::Error::other)?;
+    let mut text = vec![0; length];
+    socket.read_exact(&mut text)?;
     Ok(serde_json::from_slice(&text)?)
 }
 

@@ -2,10 +2,8 @@
 //! and do ahead what they can do without a task, so that a call does not wait for either.
 
 use std::collections::VecDeque;
-use std::fs::Permissions;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::Path;
 use std::process::Stdio;
@@ -13,25 +11,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, Command};
-use tokio::task::spawn_blocking;
+use tokio::task::{spawn_blocking, yield_now};
 use tokio::time::sleep;
 
 use super::handover;
 use super::own::Part;
+use super::scratch::Scratch;
 use super::wire::{Ahead, Descriptors, Event, Order, Task};
 
 /// Started ahead. One is not ready yet when calls follow each other at once.
 const SPARE: usize = 2;
 /// Another is started once the call that took one has ended, or lasts this long.
 const REFILL_AFTER: Duration = Duration::from_millis(20);
-/// The end of a helper and the start of another take time of the processors that the answer is to
-/// have first.
-const ANSWER_FIRST: Duration = Duration::from_millis(1);
+/// How often all other tasks have their turn before a helper ends and another is started, which take
+/// time of the processors: enough for the answer to be written.
+const ANSWER_FIRST: usize = 8;
 
 /// Where helpers come from.
 #[derive(Debug)]
@@ -40,6 +38,8 @@ pub(crate) struct Helpers {
     /// Oldest first.
     spare: Mutex<VecDeque<Idle>>,
     is_refilling: AtomicBool,
+    /// As new ones.
+    scratches: Mutex<Vec<Scratch>>,
 }
 
 /// A helper process that has nothing to do yet.
@@ -47,7 +47,7 @@ pub(crate) struct Helpers {
 pub(crate) struct Idle {
     socket: StdUnixStream,
     process: Child,
-    scratch: TempDir,
+    scratch: Scratch,
     helpers: Weak<Helpers>,
 }
 
@@ -57,14 +57,19 @@ pub(crate) struct Helper {
     events: Lines<BufReader<OwnedReadHalf>>,
     /// Kept so that the runtime reaps it.
     _process: Child,
-    _scratch: TempDir,
+    scratch: Scratch,
     helpers: Weak<Helpers>,
 }
 
 impl Helpers {
     /// `ahead` is what each can do before it has a task.
     pub(crate) fn new(ahead: Ahead) -> Arc<Self> {
-        Arc::new(Self { ahead, spare: Mutex::default(), is_refilling: AtomicBool::new(false) })
+        Arc::new(Self {
+            ahead,
+            spare: Mutex::default(),
+            is_refilling: AtomicBool::new(false),
+            scratches: Mutex::default(),
+        })
     }
 
     /// One started ahead, or if there is none, one started now.
@@ -108,12 +113,28 @@ impl Helpers {
     fn spare(&self) -> MutexGuard<'_, VecDeque<Idle>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn scratches(&self) -> MutexGuard<'_, Vec<Scratch>> {
+        self.scratches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Only if one is about to be wanted: a helper removes its own if the server is killed, and nobody
+    /// removes these.
+    fn give_back(&self, scratch: Scratch) {
+        let is_wanted = self.spare().len() + self.scratches().len() < SPARE;
+        if is_wanted && scratch.is_as_new() {
+            self.scratches().push(scratch);
+        } else {
+            // There may be much in it.
+            spawn_blocking(move || drop(scratch));
+        }
+    }
 }
 
 impl Idle {
     fn start(helpers: &Arc<Helpers>) -> io::Result<Self> {
-        let private = Permissions::from_mode(0o700);
-        let scratch = tempfile::Builder::new().permissions(private).tempdir()?;
+        let kept = helpers.scratches().pop();
+        let scratch = kept.map_or_else(Scratch::new, Ok)?;
         let (socket, theirs) = StdUnixStream::pair()?;
         let ahead = Ahead { scratch: scratch.path().to_owned(), ..helpers.ahead.clone() };
         handover::send_ahead(&socket, &ahead)?;
@@ -132,7 +153,8 @@ impl Idle {
 
     /// Gives it its task. The descriptors are closed on this side.
     pub(crate) async fn begin(self, task: &Task, descriptors: Descriptors) -> io::Result<Helper> {
-        let Self { socket, process, scratch, helpers } = self;
+        let Self { socket, process, mut scratch, helpers } = self;
+        scratch.hand_over();
         socket.set_nonblocking(true)?;
         let line = handover::line(task)?;
         let [input, output, errors] = &descriptors;
@@ -142,7 +164,7 @@ impl Idle {
         let (events, mut orders) = UnixStream::from_std(socket)?.into_split();
         orders.write_all(line.get(sent..).unwrap_or_default()).await?;
         let events = BufReader::new(events).lines();
-        Ok(Helper { orders, events, _process: process, _scratch: scratch, helpers })
+        Ok(Helper { orders, events, _process: process, scratch, helpers })
     }
 }
 
@@ -153,10 +175,13 @@ impl Helper {
 
     /// Lets it end, and starts another in its place.
     pub(crate) async fn dismiss(self) {
-        sleep(ANSWER_FIRST).await;
-        let helpers = self.helpers.upgrade();
-        drop(self);
-        if let Some(helpers) = helpers {
+        for _ in 0..ANSWER_FIRST {
+            yield_now().await;
+        }
+        let Self { orders, events, _process, scratch, helpers } = self;
+        drop((orders, events));
+        if let Some(helpers) = helpers.upgrade() {
+            helpers.give_back(scratch);
             helpers.refill();
         }
     }
