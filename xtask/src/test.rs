@@ -29,6 +29,7 @@ pub(crate) fn run_all(workspace: &Workspace, schema_dir: Option<PathBuf>) -> Res
     let parts = [
         ("tests", run_command(&mut tests(workspace, schema_dir.as_deref()))),
         ("another PostgreSQL", another_postgres(workspace)),
+        ("another system", another_system(workspace)),
         ("doc tests", run_command(&mut workspace.cargo(&["test", "--workspace", "--doc"]))),
         ("conformance", conformance::run_all(workspace, schema_dir)),
     ];
@@ -64,6 +65,21 @@ fn another_postgres(workspace: &Workspace) -> Result<()> {
     }
     let only = ["nextest", "run", "--workspace", "--no-fail-fast", "-E", "package(mcp-postgres)"];
     run_command(workspace.cargo(&only).env("TEST_POSTGRES", "npm"))
+}
+
+/// The command server's tests once more, as if Linux did no more for it than any other Unix.
+fn another_system(workspace: &Workspace) -> Result<()> {
+    // All of the workspace, so that nothing else is built again.
+    let feature = "mcp-command/portable";
+    let mut command = if nextest_is_installed(workspace) {
+        let only = ["--no-fail-fast", "-E", "package(mcp-command)"];
+        let mut cargo = workspace.cargo(&["nextest", "run", "--workspace", "--features", feature]);
+        cargo.args(only);
+        cargo
+    } else {
+        workspace.cargo(&["test", "--package", "mcp-command", "--features", feature])
+    };
+    run_command(&mut command)
 }
 
 /// All but the one that is run as a part of its own.

@@ -50,6 +50,9 @@ async fn connect(policy: &str, flags: &[&str], revision: Revision) -> Rig {
     Rig { client: client.await.unwrap(), outside }
 }
 
+/// Of what only Linux does for a call nothing is done, nor said to be.
+pub(super) const IS_PORTABLE: bool = cfg!(any(not(target_os = "linux"), feature = "portable"));
+
 impl Rig {
     pub(super) fn inside(&self, name: &str) -> PathBuf {
         self.outside.path().join("inside").join(name)

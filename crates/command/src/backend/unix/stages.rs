@@ -23,11 +23,16 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Processes of other kinds end as well; only these are remembered.
+    /// Processes of other kinds end as well; only these are remembered. What one leaves behind ends
+    /// with it where nobody could find it later.
     pub(super) fn ended(&mut self, pid: Pid, exit: Exit) {
         for (running, ended) in &mut self.running {
             if *running == pid {
                 *ended = Some(exit);
+                if !kernel::FINDS_ALL {
+                    // As long as anybody of its group is there, its number is nobody else's.
+                    let _nobody_left = kill_process_group(pid, Signal::KILL);
+                }
             }
         }
     }
