@@ -343,3 +343,35 @@ impl Utf8Check {
         self.cut.extend_from_slice(chunk.get(valid_len..).unwrap_or_default());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// They share one position of the system's, which must not matter.
+    #[test]
+    fn readers_of_one_file_do_not_move_each_other() {
+        const NUMBERS: u64 = 50_000;
+        const READERS: u64 = 4;
+        let mut file = tempfile::tempfile().unwrap();
+        let text: String = (0..NUMBERS).map(|number| format!("{number:07}\n")).collect();
+        file.write_all(text.as_bytes()).unwrap();
+        file.rewind().unwrap();
+        let source = Source::new(file).unwrap();
+        std::thread::scope(|scope| {
+            for reader in 0..READERS {
+                let mut part = source.at(8 * reader).unwrap();
+                scope.spawn(move || {
+                    let mut bytes = [0; 8];
+                    for number in (reader..NUMBERS).step_by(READERS as usize) {
+                        part.position = 8 * number;
+                        assert_eq!(part.read_raw(&mut bytes).unwrap(), bytes.len());
+                        assert_eq!(bytes, *format!("{number:07}\n").as_bytes());
+                    }
+                });
+            }
+        });
+    }
+}

@@ -3,7 +3,6 @@
 use std::os::windows::fs::{symlink_dir, symlink_file};
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 
 use super::{Quiet, check_sum, input, open};
 use crate::backend::{Analyze, Backend};
@@ -181,34 +180,5 @@ fn lists_and_finds_with_slashes() {
         let answer = backend.analyze(&input(pattern), &Analyze::default(), &Quiet);
         let got = answer.ok().map(|answer| serde_json::to_value(answer).unwrap()["rows"].clone());
         assert_eq!(got, rows.map(Into::into), "{pattern}");
-    }
-}
-
-/// Threads read one file at once: each gets the bytes of the place it asks for.
-#[test]
-fn parts_of_one_file_are_read_at_the_same_time() {
-    let dir = tempfile::tempdir().unwrap();
-    let rows = 1_200_000_u64;
-    let text: String = (1..=rows).map(|row| format!("{row},x\n")).collect();
-    std::fs::write(dir.path().join("long.csv"), format!("n,t\n{text}")).unwrap();
-    let backend = Arc::new(Backend::open(&[dir.path().to_owned()]).unwrap());
-    let ask = |backend: Arc<Backend>| {
-        move || {
-            let operations = serde_json::from_str(r#"["sum", "min", "max", "count"]"#).unwrap();
-            let request = Analyze { operations, ..Analyze::default() };
-            serde_json::to_value(backend.analyze(&input("long.csv"), &request, &Quiet).unwrap())
-        }
-    };
-    let asked: Vec<_> = (0..2).map(|_| std::thread::spawn(ask(Arc::clone(&backend)))).collect();
-    for answer in asked {
-        let answer = answer.join().unwrap().unwrap();
-        for (pointer, right) in [
-            ("/rows", rows),
-            ("/columns/0/sum/value", rows * (rows + 1) / 2),
-            ("/columns/0/min/value", 1),
-            ("/columns/0/max/value", rows),
-        ] {
-            assert_eq!(answer.pointer(pointer).unwrap(), right, "{pointer} in {answer:#}");
-        }
     }
 }
