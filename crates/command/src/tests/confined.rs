@@ -80,7 +80,7 @@ async fn a_scratch_directory_serves_again_only_as_it_was_made() {
         "rmdir $TMPDIR",
     ] {
         let mut seen = BTreeSet::new();
-        while seen.insert(script(&rig, "echo $TMPDIR").await.1) {
+        while !IS_PORTABLE && seen.insert(script(&rig, "echo $TMPDIR").await.1) {
             assert!(seen.len() < MANY, "none serves again");
         }
         let (code, changed) = script(&rig, &format!("{change}; echo $TMPDIR")).await;

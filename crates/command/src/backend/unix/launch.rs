@@ -19,6 +19,7 @@ use tokio::task::{spawn_blocking, yield_now};
 use tokio::time::sleep;
 
 use super::handover;
+use super::kernel;
 use super::own::Part;
 use super::scratch::Scratch;
 use super::wire::{Ahead, Descriptors, Event, Order, Task};
@@ -118,11 +119,11 @@ impl Helpers {
         self.scratches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Only if one is about to be wanted: a helper removes its own if the server is killed, and nobody
-    /// removes these.
+    /// Only where nobody gets away from a call, who could still write there; and only if one is about to
+    /// be wanted, because nobody removes these if the server is killed.
     fn give_back(&self, scratch: Scratch) {
         let is_wanted = self.spare().len() + self.scratches().len() < SPARE;
-        if is_wanted && scratch.is_as_new() {
+        if is_wanted && kernel::FINDS_ALL && scratch.is_as_new() {
             self.scratches().push(scratch);
         } else {
             // There may be much in it.
