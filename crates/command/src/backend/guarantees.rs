@@ -21,7 +21,7 @@ pub(crate) struct Guarantees {
     pub(crate) unix_sockets: String,
     /// Nothing the policy protects in a root is changed.
     pub(crate) protected: String,
-    /// No signal reaches another process.
+    /// No signal reaches another process, nor are its limits changed.
     pub(crate) signals: String,
     /// No process is left.
     pub(crate) tree_kill: String,
@@ -74,7 +74,7 @@ impl Guarantees {
             } else {
                 state(files, proved.fs_write, false)
             },
-            signals: state(files, proved.signals, false),
+            signals: state(files && calls, proved.signals, false),
             tree_kill: if proved.tree_kill { ENFORCED } else { NOT }.to_owned(),
             memory: watched.to_owned(),
             processes: if group && counted { ENFORCED } else { watched }.to_owned(),

@@ -66,13 +66,13 @@ pub(crate) struct System {
 impl System {
     pub(super) fn find(also_readable: &[PathBuf]) -> Self {
         let owned = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
-        let readable = without_inner([owned(READABLE), also_readable.to_vec()].concat());
+        let readable = [without_inner(owned(READABLE)), also_readable.to_vec()].concat();
         Self { readable, network: owned(NETWORK), devices: owned(DEVICES), loaders: loaders() }
     }
 }
 
 /// Without directories that lie in one before them, as `/bin` does where it is a link into `/usr`:
-/// each of these costs every call a rule.
+/// each of these costs every call a rule. Not for those of an operator, whose links may change.
 fn without_inner(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let (mut kept, mut directories) = (Vec::new(), Vec::<PathBuf>::new());
     for path in paths {

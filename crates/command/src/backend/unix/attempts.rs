@@ -11,7 +11,8 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use rustix::process::{Pid, test_kill_process};
+use rustix::io::Errno;
+use rustix::process::{Pid, getpriority_process, setpriority_process, test_kill_process};
 
 use super::launch::Helpers;
 use super::own::Part;
@@ -132,10 +133,8 @@ pub(super) fn try_everything() -> ExitCode {
                 .iter()
                 .all(|loader| refused(Command::new(loader).args(["/bin/sh", "-c", ":"]).status())),
         net: refused(UdpSocket::bind("127.0.0.1:0")),
-        unix_sockets: refused(UnixDatagram::unbound()),
-        signals: server
-            .and_then(Pid::from_raw)
-            .is_some_and(|server| test_kill_process(server) == Err(rustix::io::Errno::PERM)),
+        unix_sockets: refused(UnixDatagram::unbound()) && refused(UnixDatagram::pair()),
+        signals: server.and_then(Pid::from_raw).is_some_and(is_out_of_reach),
         protected: File::options()
             .write(true)
             .open(folder.join(GUARDED).join("fixed"))
@@ -150,6 +149,13 @@ pub(super) fn try_everything() -> ExitCode {
         .and_then(|line| writeln!(io::stdout(), "\n{line}"));
     // The last, because this may be the end of it.
     if told.is_ok() && !can_multiply() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// It gets no signal, and its turns of the processor and its limits are not changed.
+fn is_out_of_reach(server: Pid) -> bool {
+    let as_it_is = getpriority_process(Some(server)).unwrap_or_default();
+    test_kill_process(server) == Err(Errno::PERM)
+        && setpriority_process(Some(server), as_it_is) == Err(Errno::PERM)
 }
 
 /// Whether as many threads can be had as the limit should not let there be.

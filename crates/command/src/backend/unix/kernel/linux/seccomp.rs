@@ -21,6 +21,9 @@ const X32: u32 = 0x4000_0000;
 /// Families of sockets that come with the network. Programs look up addresses by the last one.
 const NETWORK: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
+/// Set in the types of sockets for datagrams, `SOCK_DGRAM` and `SOCK_RAW`, and not in those of others.
+const DATAGRAMS: u32 = 2;
+
 const NEVER: &[c_long] = &[
     // Other processes.
     libc::SYS_ptrace,
@@ -29,6 +32,26 @@ const NEVER: &[c_long] = &[
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    // Turns of the processor that outrank who has to end the call.
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
+    // Memory, queues and counters that belong to no process and outlive them all.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
     // Rings do what the calls refused here do.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
@@ -78,6 +101,15 @@ const NEVER: &[c_long] = &[
     libc::SYS_adjtimex,
 ];
 
+/// What their first argument says in these: the number of a process. The kernel lets everybody do
+/// this to all processes of their user, the helper and the server among them.
+const TO_A_PROCESS: &[c_long] = &[libc::SYS_prlimit64, libc::SYS_sched_setaffinity];
+/// The same, where the first argument says what the second is the number of: with these a process.
+const TO_SOMEBODY: &[(c_long, u32)] =
+    &[(libc::SYS_setpriority, PRIO_PROCESS), (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS)];
+const PRIO_PROCESS: u32 = 0;
+const IOPRIO_WHO_PROCESS: u32 = 1;
+
 /// What every program is refused.
 pub(crate) fn refused(to: &Confinement) -> io::Result<BpfProgram> {
     let mut cases: Vec<Case> = NEVER.iter().map(|call| case(*call, vec![refuse(EPERM)])).collect();
@@ -101,11 +133,22 @@ pub(crate) fn refused(to: &Confinement) -> io::Result<BpfProgram> {
             ],
         ),
         case(libc::SYS_socket, sockets(to)),
+        case(libc::SYS_socketpair, pairs(to)),
     ]);
+    cases.extend(TO_A_PROCESS.iter().map(|call| case(*call, to_itself(0))));
+    cases.extend(TO_SOMEBODY.iter().map(|(call, process)| {
+        let who = [load(0, 0), next_unless(Test::IsEqual, *process), refuse(EPERM)];
+        case(*call, [who.to_vec(), to_itself(1)].concat())
+    }));
     filter(cases, X32)
 }
 
-/// Sockets of all families but those granted. Pairs within a program are not made by this call.
+/// Only if this argument is 0, the caller itself, and not the number of a process.
+fn to_itself(argument: u32) -> Steps {
+    vec![load(argument, 0), next_if(Test::IsEqual, 0), allow(), refuse(EPERM)]
+}
+
+/// Sockets of all families but those granted.
 fn sockets(to: &Confinement) -> Steps {
     let network = if to.network { NETWORK.as_slice() } else { &[] };
     let granted = network.iter().chain(to.unix_sockets.then_some(&libc::AF_UNIX));
@@ -117,9 +160,24 @@ fn sockets(to: &Confinement) -> Steps {
     steps
 }
 
+/// Pairs stay within a program, but not those for datagrams, which can be sent to anybody.
+fn pairs(to: &Confinement) -> Steps {
+    let mut steps = vec![
+        load(0, 0),
+        next_unless(Test::IsEqual, libc::AF_UNIX.unsigned_abs()),
+        refuse(EPERM),
+        load(1, 0),
+    ];
+    if !to.unix_sockets {
+        steps.extend([next_if(Test::HasBit, DATAGRAMS), refuse(EPERM)]);
+    }
+    steps.push(allow());
+    steps
+}
+
 /// Lets only the one call through that starts the program, which is known by where its path lies in
-/// this process. No program can tell where that was, so none makes the same call again; and the
-/// file rules would have to let it start the loader, which starts anything that can be read.
+/// this process: a program that is told to start another has its path elsewhere. The file rules
+/// would have to let it start the loader, which starts anything that can be read.
 pub(crate) fn only(path_address: u64) -> io::Result<BpfProgram> {
     let [lower, upper] = [path_address as u32, (path_address >> 32) as u32];
     let start = vec![

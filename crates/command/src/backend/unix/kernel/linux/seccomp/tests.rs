@@ -53,7 +53,7 @@ fn every_number_has_the_right_verdict() {
     for number in NUMBERS {
         let right = match i64::from(number) {
             libc::SYS_clone3 => error(ENOSYS),
-            libc::SYS_socket => error(EPERM),
+            libc::SYS_socket | libc::SYS_socketpair | libc::SYS_ioprio_set => error(EPERM),
             never if NEVER.contains(&never) => error(EPERM),
             _ => ALLOWED,
         };
@@ -72,6 +72,7 @@ fn arguments_decide_about_some() {
     };
     let (none, network, unix) = (of(false, false), of(true, false), of(false, true));
     const UPPER: u64 = 7 << 32;
+    const CLOEXEC: u64 = libc::SOCK_CLOEXEC as u64 | libc::SOCK_NONBLOCK as u64;
     let [inet, local] = [AF_INET as u64, AF_UNIX as u64];
     for (filter, call, arguments, right) in [
         (&none, libc::SYS_clone, [0x0120_0011, 0], ALLOWED),
@@ -80,12 +81,31 @@ fn arguments_decide_about_some() {
         (&none, libc::SYS_ioctl, [0, 0x5401], ALLOWED),
         (&none, libc::SYS_ioctl, [0, 0x5412], error(EPERM)),
         (&none, libc::SYS_ioctl, [0, UPPER | 0x541c], error(EPERM)),
+        (&none, libc::SYS_prlimit64, [UPPER, 0], ALLOWED),
+        (&none, libc::SYS_prlimit64, [1, 0], error(EPERM)),
+        (&none, libc::SYS_sched_setaffinity, [0, 8], ALLOWED),
+        (&none, libc::SYS_sched_setaffinity, [1, 0], error(EPERM)),
+        (&none, libc::SYS_setpriority, [0, 0], ALLOWED),
+        (&none, libc::SYS_setpriority, [0, 1], error(EPERM)),
+        (&none, libc::SYS_setpriority, [1, 0], error(EPERM)),
+        (&none, libc::SYS_setpriority, [2, 0], error(EPERM)),
+        (&none, libc::SYS_ioprio_set, [1, 0], ALLOWED),
+        (&none, libc::SYS_ioprio_set, [1, 1], error(EPERM)),
+        (&none, libc::SYS_ioprio_set, [3, 0], error(EPERM)),
         (&none, libc::SYS_socket, [inet, 0], error(EPERM)),
         (&none, libc::SYS_socket, [local, 0], error(EPERM)),
         (&network, libc::SYS_socket, [inet, 0], ALLOWED),
         (&network, libc::SYS_socket, [UPPER | inet, 0], ALLOWED),
         (&network, libc::SYS_socket, [local, 0], error(EPERM)),
         (&network, libc::SYS_socket, [17, 0], error(EPERM)),
+        (&none, libc::SYS_socketpair, [local, 1], ALLOWED),
+        (&none, libc::SYS_socketpair, [local, 5 | CLOEXEC], ALLOWED),
+        (&none, libc::SYS_socketpair, [local, 2], error(EPERM)),
+        (&none, libc::SYS_socketpair, [local, 2 | CLOEXEC], error(EPERM)),
+        (&none, libc::SYS_socketpair, [local, UPPER | 3], error(EPERM)),
+        (&network, libc::SYS_socketpair, [inet, 1], error(EPERM)),
+        (&unix, libc::SYS_socketpair, [local, 2], ALLOWED),
+        (&unix, libc::SYS_socketpair, [30, 1], error(EPERM)),
         (&unix, libc::SYS_socket, [local, 0], ALLOWED),
         (&unix, libc::SYS_socket, [inet, 0], error(EPERM)),
     ] {
