@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::rig::{Rig, sh};
+use super::rig::{Rig, sh, wait_for};
 use crate::policies::running::Running;
 use crate::policies::web::refused_start;
 
@@ -110,6 +111,24 @@ fn what_holds_is_said_whoever_runs_it() {
         }
         assert_eq!(server.close().code, Some(0));
         fs::remove_dir_all(rig.root().join(".git")).ok();
+    }
+}
+
+/// The superuser needs no rights for it.
+#[test]
+fn what_a_program_leaves_without_rights_is_removed() {
+    let (rig, program) = rig();
+    for who in [As::Itself, As::Nobody] {
+        let mut command = rig.command(&[]);
+        command[0].clone_from(&program);
+        let Some(command) = who.start(&command) else { continue };
+        let mut server = Running::spawn(&command);
+        server.initialize();
+        let leave = "cd $TMPDIR && mkdir -p a/b && echo x > a/b/c && chmod 0 a/b a && pwd";
+        let answer = server.call(&sh(leave));
+        let dir = answer["result"]["structuredContent"]["stdout"]["head"].as_str().unwrap().trim();
+        assert!(dir.starts_with('/'), "{answer}");
+        wait_for(&format!("{who:?}: {dir} is removed"), || !Path::new(dir).exists());
     }
 }
 

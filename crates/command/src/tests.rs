@@ -2,7 +2,7 @@
 //!
 //! `rig` is what they share, `parts` lets the test runner be the helper process. `running` (what
 //! comes back), `refused` and `programs` (the policy), `confined` (what the kernel refuses to programs that may
-//! run anything), `privileged` and `protected` (ways around that), `crowded` (too much), `survivors` (nothing is left), `printed` (output), `jobs`, `told` (text shown), `windows` (names there),
+//! run anything), `privileged` and `protected` (ways around that), `scratch` (the directory of a call), `crowded` (too much), `survivors` (nothing is left), `printed` (output), `jobs`, `told` (text shown), `windows` (names there),
 //! `catalogue` (which attack is in which test).
 
 pub(crate) mod parts;
@@ -13,6 +13,7 @@ mod programs;
 mod confined;
 mod privileged;
 mod protected;
+mod scratch;
 mod crowded;
 mod survivors;
 mod printed;

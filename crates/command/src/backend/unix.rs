@@ -4,6 +4,7 @@
 mod handover;
 mod launch;
 mod scratch;
+mod remove;
 mod helper;
 mod wakes;
 mod starter;

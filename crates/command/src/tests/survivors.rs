@@ -104,3 +104,18 @@ async fn what_a_program_leaves_behind_ends_with_it() {
         assert!(begun.elapsed() < Duration::from_secs(8), "{script}: {:?}", begun.elapsed());
     }
 }
+
+#[tokio::test]
+async fn a_pipeline_whose_end_cannot_be_started_leaves_nothing() {
+    let rig = rig(EVERYTHING, &["--grace-ms", "200"]).await;
+    // Longer than the kernel lets an argument be.
+    let too_long = "x".repeat(200_000);
+    let mark = mark();
+    let begun = Instant::now();
+    let pipeline = json!([{"command": "echo", "args": [too_long]}]);
+    let arguments = json!({"command": "sleep", "args": [mark], "pipeline": pipeline});
+    let answer = rig.execute(arguments).await;
+    assert!(answer.is_error && answer.text().contains("long"), "{}", answer.text());
+    nothing_is_left(&mark, "sleep | echo").await;
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+}

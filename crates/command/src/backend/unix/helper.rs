@@ -19,6 +19,7 @@ use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SI
 use super::handover;
 use super::kernel::{self, Group, tree};
 use super::protect;
+use super::remove::remove;
 use super::stages::{self, Programs};
 use super::starter::Ready;
 use super::wakes::{Wake, Wakes};
@@ -89,7 +90,7 @@ fn serve() -> io::Result<()> {
     if call.alone {
         kernel::unprotect(&task.mounts);
         task.placeholders.iter().for_each(|path| protect::remove(path));
-        let _removed_already = fs::remove_dir_all(&ahead.scratch);
+        let _removed_already = remove(&ahead.scratch);
     }
     call.finish()
 }

@@ -60,6 +60,8 @@ pub(crate) struct Helper {
     _process: Child,
     scratch: Scratch,
     helpers: Weak<Helpers>,
+    /// It has said that everything has ended.
+    is_done: bool,
 }
 
 impl Helpers {
@@ -77,7 +79,7 @@ impl Helpers {
     pub(crate) fn take(self: &Arc<Self>) -> io::Result<Idle> {
         let ahead = loop {
             let Some(mut spare) = self.spare().pop_front() else { break None };
-            if matches!(spare.process.try_wait(), Ok(None)) {
+            if matches!(spare.process.try_wait(), Ok(None)) && spare.scratch.is_there() {
                 break Some(spare);
             }
         };
@@ -119,11 +121,10 @@ impl Helpers {
         self.scratches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Only where nobody gets away from a call, who could still write there; and only if one is about to
-    /// be wanted, because nobody removes these if the server is killed.
-    fn give_back(&self, scratch: Scratch) {
+    /// Only if one is about to be wanted, because nobody removes these if the server is killed.
+    fn give_back(&self, scratch: Scratch, nobody_left: bool) {
         let is_wanted = self.spare().len() + self.scratches().len() < SPARE;
-        if is_wanted && kernel::FINDS_ALL && scratch.is_as_new() {
+        if nobody_left && is_wanted && scratch.is_as_new() {
             self.scratches().push(scratch);
         } else {
             // There may be much in it.
@@ -165,7 +166,7 @@ impl Idle {
         let (events, mut orders) = UnixStream::from_std(socket)?.into_split();
         orders.write_all(line.get(sent..).unwrap_or_default()).await?;
         let events = BufReader::new(events).lines();
-        Ok(Helper { orders, events, _process: process, scratch, helpers })
+        Ok(Helper { orders, events, _process: process, scratch, helpers, is_done: false })
     }
 }
 
@@ -179,10 +180,11 @@ impl Helper {
         for _ in 0..ANSWER_FIRST {
             yield_now().await;
         }
-        let Self { orders, events, _process, scratch, helpers } = self;
+        let Self { orders, events, _process, scratch, helpers, is_done } = self;
         drop((orders, events));
         if let Some(helpers) = helpers.upgrade() {
-            helpers.give_back(scratch);
+            // Whoever got away from the call could still write there.
+            helpers.give_back(scratch, is_done && kernel::FINDS_ALL);
             helpers.refill();
         }
     }
@@ -190,6 +192,8 @@ impl Helper {
     /// `None` if the helper is gone without having said so.
     pub(crate) async fn event(&mut self) -> Option<Event> {
         let line = self.events.next_line().await.ok().flatten()?;
-        serde_json::from_str(&line).ok()
+        let event = serde_json::from_str(&line).ok();
+        self.is_done |= matches!(event, Some(Event::Done(_)));
+        event
     }
 }

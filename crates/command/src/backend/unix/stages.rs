@@ -17,6 +17,7 @@ use super::starter::{Ready, Starter, failed};
 use super::wire::{Confined, Descriptors, Event, Exit, Stage, Task};
 
 /// The programs the call itself asked for, in order.
+#[derive(Default)]
 pub(super) struct Programs {
     pub(super) confined: Vec<Confined>,
     running: Vec<(Pid, Option<Exit>)>,
@@ -30,7 +31,8 @@ impl Programs {
             if *running == pid {
                 *ended = Some(exit);
                 if !kernel::FINDS_ALL {
-                    // As long as anybody of its group is there, its number is nobody else's.
+                    // As long as anybody of its group is there, its number is nobody else's; and if
+                    // nobody is, it was free for a moment only.
                     let _nobody_left = kill_process_group(pid, Signal::KILL);
                 }
             }
@@ -61,7 +63,7 @@ impl Programs {
     }
 }
 
-/// Starts them all, or says which could not be started. What has been started then still runs.
+/// Starts them all, or says which could not be started. What has been started then is being ended.
 /// `ready` must fit.
 pub(super) fn start(
     task: &Task,
@@ -69,6 +71,23 @@ pub(super) fn start(
     group: Option<&Arc<Group>>,
     ready: Option<&Ready>,
 ) -> Result<Programs, Event> {
+    let mut programs = Programs::default();
+    match start_each(&mut programs, task, descriptors, group, ready) {
+        Ok(()) => Ok(programs),
+        Err(failed) => {
+            programs.kill_groups();
+            Err(failed)
+        }
+    }
+}
+
+fn start_each(
+    programs: &mut Programs,
+    task: &Task,
+    descriptors: Descriptors,
+    group: Option<&Arc<Group>>,
+    ready: Option<&Ready>,
+) -> Result<(), Event> {
     let whole = |error: io::Error| failed(0, &error);
     let [input, output, errors] = descriptors;
     if task.tty {
@@ -78,7 +97,6 @@ pub(super) fn start(
     let counted = matches!(view, Ok(true)) && limit_processes(task.limits.max_processes);
     let unprotected = view.err().map(|error| error.to_string());
     let last = task.stages.len().saturating_sub(1);
-    let mut programs = Programs { confined: Vec::new(), running: Vec::new() };
     let mut next_input = input;
     for (index, stage) in task.stages.iter().enumerate() {
         let this = |error: io::Error| failed(index, &error);
@@ -114,7 +132,7 @@ pub(super) fn start(
         // It may have read before the terminal was its own, and was stopped for it.
         programs.signal(Signal::CONT);
     }
-    Ok(programs)
+    Ok(())
 }
 
 /// Of those of this user in this space of users, which are the call's alone. `false`: it cannot be.
