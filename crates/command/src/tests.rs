@@ -11,6 +11,7 @@ mod running;
 mod refused;
 mod programs;
 mod confined;
+#[cfg(target_os = "linux")]
 mod privileged;
 mod protected;
 mod scratch;

@@ -4,8 +4,10 @@ mod applying;
 mod attacks;
 mod edits;
 mod enduring;
+#[cfg(target_os = "linux")]
 mod faults;
 mod inputs;
+#[cfg(target_os = "linux")]
 mod journal;
 mod listing;
 mod managing;
@@ -24,14 +26,16 @@ mod walls;
 mod watching;
 mod writing;
 
+use std::ffi::OsStr;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp::Revision;
 use mcp::client::{Answering, Client, ToolAnswer};
-use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
 use crate::config::Config;
@@ -75,9 +79,14 @@ fn directory() -> tempfile::TempDir {
     symlink("../nowhere", inside.join("link-dangling-out")).unwrap();
     symlink("/proc/self/root", inside.join("link-magic")).unwrap();
     symlink("loop", inside.join("loop")).unwrap();
-    mknodat(CWD, inside.join("fifo"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+    fifos([&inside.join("fifo")]);
     UnixListener::bind(inside.join("socket")).unwrap();
     dir
+}
+
+fn fifos<P: AsRef<OsStr>>(paths: impl IntoIterator<Item = P>) {
+    let made = Command::new("mkfifo").args(paths).status().unwrap();
+    assert!(made.success());
 }
 
 /// Read-only.

@@ -9,11 +9,10 @@ use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp::Revision;
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 
 use super::attacks::looks;
-use super::{Set, call, connect, connect_writing, directory, refusal, text};
+use super::{Set, call, connect, connect_writing, directory, fifos, refusal, text};
 use crate::backend::{Access, Backend, Lines, ReadText};
 
 /// Highest use of memory of this process so far, in MiB: nextest gives each test its own.
@@ -158,9 +157,7 @@ async fn a_hundred_fifos_hold_nobody_up() {
     let dir = directory();
     let pipes = dir.path().join("inside/pipes");
     std::fs::create_dir(&pipes).unwrap();
-    for number in 0..100 {
-        mknodat(CWD, pipes.join(number.to_string()), FileType::Fifo, Mode::RWXU, 0).unwrap();
-    }
+    fifos((0..100).map(|number| pipes.join(number.to_string())));
     let client = connect_writing(dir.path()).await;
     let read = |number: i32, tool: &str| {
         let call = json!({"name": tool, "arguments": {"path": format!("pipes/{number}")}});

@@ -11,7 +11,8 @@ use nix::sys::signal::{Signal, raise};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, gettid};
 
-use super::journal::{contents_over, journal_name};
+use super::journal::contents_over;
+use super::planted::journal_name;
 use crate::backend::{
     Access, Backend, Change, Content, Edit, EditFile, Observer, TwoPaths, WriteFile,
 };

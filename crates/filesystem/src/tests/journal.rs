@@ -9,10 +9,6 @@ use std::path::Path;
 use super::faults::{Found, MAX_CALLS, look, make_files, run_for, run_until};
 use crate::backend::{Access, Backend, Content, WriteFile};
 
-pub(super) fn journal_name() -> String {
-    format!(".mcp-filesystem-{}", rustix::process::geteuid().as_raw())
-}
-
 fn open(dir: &Path) -> Backend {
     Backend::open(&[(dir.to_owned(), Access::ReadWrite)], &[]).unwrap()
 }

@@ -7,15 +7,17 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
 use super::attacks::{changes, everything, looks};
-use super::journal::journal_name;
-use super::{call, connect_writing, directory, text};
+use super::{call, connect_writing, directory, fifos, text};
 use crate::backend::{Access, Backend};
 
 const ID: &str = "0123456789abcdef";
+
+pub(super) fn journal_name() -> String {
+    format!(".mcp-filesystem-{}", rustix::process::geteuid().as_raw())
+}
 
 /// A journal of ours in `root`, empty.
 fn journal(root: &Path) -> PathBuf {
@@ -125,9 +127,7 @@ fn what_is_no_file_of_ours_is_no_entry() {
         let at = root.join(journal_name());
         let believed = over("lines.txt");
         match kind {
-            "fifo" => {
-                mknodat(CWD, journal(&root).join(ID), FileType::Fifo, Mode::RUSR, 0).unwrap();
-            }
+            "fifo" => fifos([journal(&root).join(ID)]),
             "link" => {
                 std::fs::write(dir.path().join("entry"), believed).unwrap();
                 symlink("../../entry", journal(&root).join(ID)).unwrap();
