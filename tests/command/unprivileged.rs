@@ -101,6 +101,8 @@ fn what_holds_is_said_whoever_runs_it() {
         let is_made = rig.root().join(".git/hooks/pre-commit").exists();
         assert_eq!(hook["result"]["structuredContent"]["exit_code"] == 0, is_made, "{hook}");
         assert_eq!(told == "enforced", !is_made, "{who:?}: {told}");
+        let contents_only = writing["fs_write"].as_str().unwrap().contains("contents, not");
+        assert_eq!(contents_only, told != "enforced", "{writing}");
         // Where there is a space of users of its own, its processes can be counted.
         if who == As::Nobody && told == "enforced" {
             assert_eq!(writing["processes"], "enforced", "{writing}");

@@ -66,10 +66,10 @@ use places::{Roots, System};
 use plan::Decider;
 use probe::Proved;
 use programs::Programs;
-use protect::{Held, Protected};
+use protect::Protected;
 use record::Record;
 use system::Helpers;
-use wire::{Ahead, Limits, Mount, Task};
+use wire::{Ahead, Limits, Task};
 
 /// Of what one process may write into a file.
 const MAX_FILE_BYTES: u64 = 4 << 30;
@@ -233,9 +233,12 @@ impl Backend {
         let turn = self.turn().await?;
         let helper = self.helpers.take()?;
         let timeout = request.timeout.unwrap_or(self.default_timeout).min(self.max_timeout);
-        let (mounts, held) = self.protect(&decisions)?;
+        let roots = self.writable(&decisions);
+        let (mounts, held) = self.protected.hold(roots)?;
         let task = self.task(&decisions, &env, &cwd, helper.scratch(), timeout, request.tty);
-        let task = Task { mounts, placeholders: held.paths().to_vec(), ..task };
+        let scratch = (!roots.is_empty()).then(|| helper.scratch().to_owned());
+        let writable = roots.iter().cloned().chain(scratch).collect();
+        let task = Task { writable, mounts, placeholders: held.paths().to_vec(), ..task };
         let start = Start {
             id: self.jobs.new_id(&request.owner)?,
             owner: request.owner,
@@ -273,12 +276,11 @@ impl Backend {
         Ok((request.commands.iter().map(decide).collect::<Result<_, _>>()?, env))
     }
 
-    /// What is read-only to a call although it may write in the roots.
-    fn protect(&self, decisions: &[Decision]) -> Result<(Vec<Mount>, Held), Error> {
+    /// The roots, for a call that may write in them and must not write elsewhere.
+    fn writable(&self, decisions: &[Decision]) -> &[PathBuf] {
         let writes = decisions.iter().any(|decision| decision.class.writes());
         let confines = self.sandbox != SandboxMode::Off;
-        let roots = if writes && confines && system::CAN_PROTECT { self.roots() } else { &[] };
-        Ok(self.protected.hold(roots)?)
+        if writes && confines && system::CAN_PROTECT { self.roots() } else { &[] }
     }
 
     fn task(
@@ -300,6 +302,7 @@ impl Backend {
             stages: stages.collect(),
             cwd: cwd.to_owned(),
             limits: Limits { cpu_secs, ..self.limits },
+            writable: Vec::new(),
             mounts: Vec::new(),
             placeholders: Vec::new(),
             tty,

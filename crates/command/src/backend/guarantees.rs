@@ -9,7 +9,7 @@ use super::{Job, SandboxMode};
 /// Each is `enforced`, `granted` (the policy lets it) or `not_enforced` and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub(crate) struct Guarantees {
-    /// No file is changed outside the scratch directory and, if granted, the roots.
+    /// No file is changed outside the scratch directory and, if granted, the roots, nor its rights.
     pub(crate) fs_write: String,
     /// Only the roots and the system's programs are read.
     pub(crate) fs_read: String,
@@ -33,6 +33,8 @@ pub(crate) struct Guarantees {
 
 const ENFORCED: &str = "enforced";
 const GRANTED: &str = "granted";
+const OUTSIDE: &str = "enforced outside the roots";
+const CONTENTS_OUTSIDE: &str = "enforced outside the roots (contents, not the rights and times)";
 const WATCHED: &str = "watched";
 const NOT: &str = "not_enforced (the kernel does not)";
 
@@ -61,9 +63,15 @@ impl Guarantees {
         let counted = if writes { proved.processes_of_writers } else { proved.processes };
         let watched = if proved.tree_kill { WATCHED } else { NOT };
         Self {
-            fs_write: match state(files, proved.fs_write, writes).as_str() {
-                GRANTED => "enforced outside the roots".to_owned(),
-                other => other.to_owned(),
+            fs_write: if writes {
+                let of_contents = state(files, proved.fs_write, true);
+                match (of_contents.as_str(), mounts && proved.protected) {
+                    (GRANTED, true) => OUTSIDE.to_owned(),
+                    (GRANTED, false) => CONTENTS_OUTSIDE.to_owned(),
+                    _ => of_contents,
+                }
+            } else {
+                state(files && calls, proved.fs_write && proved.attributes, false)
             },
             fs_read: state(files, proved.fs_read, false),
             execute: state(files && calls, proved.execute, starts),

@@ -241,7 +241,9 @@ impl Decider {
             read.extend_from_slice(&self.system.network);
         }
         let Decision { starts, network, unix_sockets, .. } = *decision;
-        Confinement { read, write, execute, starts_nothing: !starts, network, unix_sockets }
+        let sets_attributes = decision.class.writes();
+        let starts_nothing = !starts;
+        Confinement { read, write, execute, starts_nothing, network, unix_sockets, sets_attributes }
     }
 
     /// The variables a call asks for, if it may set them.

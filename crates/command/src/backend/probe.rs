@@ -24,12 +24,15 @@ const SLEEP: Duration = Duration::from_secs(600);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Proved {
     pub(crate) fs_write: bool,
+    /// Nor are the rights of a file.
+    pub(crate) attributes: bool,
     pub(crate) fs_read: bool,
     pub(crate) execute: bool,
     pub(crate) net: bool,
     pub(crate) unix_sockets: bool,
     pub(crate) signals: bool,
-    /// What is protected in a directory is not changed by who may write there.
+    /// What is protected in a directory is not changed by who may write there, nor are the rights of
+    /// files elsewhere.
     pub(crate) protected: bool,
     /// A program cannot have more processes than allowed for an instant.
     pub(crate) processes: bool,
@@ -44,7 +47,7 @@ impl Proved {
     /// something is protected.
     pub(crate) fn missing(self, protects: bool) -> Vec<&'static str> {
         let layers = [
-            ("fs_write", self.fs_write),
+            ("fs_write", self.fs_write && self.attributes),
             ("fs_read", self.fs_read),
             ("execute", self.execute),
             ("net", self.net),
@@ -109,6 +112,7 @@ pub(super) fn task(stage: Stage, cwd: &Path) -> Task {
             max_processes: MAX_PROCESSES,
             max_memory_bytes: 1 << 32,
         },
+        writable: Vec::new(),
         mounts: Vec::new(),
         placeholders: Vec::new(),
         tty: false,

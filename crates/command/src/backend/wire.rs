@@ -25,7 +25,10 @@ pub(crate) struct Task {
     pub(crate) stages: Vec<Stage>,
     pub(crate) cwd: PathBuf,
     pub(crate) limits: Limits,
-    /// Of the view of the file system its programs have; outer ones first.
+    /// Outer ones first. If there are any, nothing else of the file system can be changed, not even
+    /// the rights of a file.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Places in what is writable; outer ones first.
     pub(crate) mounts: Vec<Mount>,
     /// What is there only because of the call, to be removed if the server cannot.
     pub(crate) placeholders: Vec<PathBuf>,
@@ -81,6 +84,9 @@ pub(crate) struct Confinement {
     pub(crate) network: bool,
     /// Sockets to services of this machine.
     pub(crate) unix_sockets: bool,
+    /// Changes the rights, owners, times and other attributes of files it can read, which the file
+    /// rules do not bound.
+    pub(crate) sets_attributes: bool,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -142,7 +148,7 @@ pub(crate) enum Limit {
 pub(crate) struct Confined {
     pub(crate) files: bool,
     pub(crate) system_calls: bool,
-    /// The task's mounts.
+    /// The task's view of the file system.
     pub(crate) mounts: bool,
     /// It cannot have more processes than allowed for an instant.
     pub(crate) processes: bool,

@@ -2,6 +2,7 @@
 //! changes none of them, nor makes one where there is none.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use serde_json::json;
@@ -146,4 +147,55 @@ async fn an_operator_says_what_is_protected() {
         let answer = rig.sh(script).await;
         assert_eq!(answer.structured["exit_code"] != 0, is_refused, "{script} {}", answer.text());
     }
+}
+
+/// The rules for files bound who writes to one, not who changes its rights.
+#[tokio::test]
+async fn rights_times_and_owners_are_changed_in_the_roots_only() {
+    let rig = rig(EVERYTHING, &[]).await;
+    if !is_enforced(&rig).await {
+        return;
+    }
+    let outside = rig.outside.path().join("secret.txt");
+    let state = || {
+        let found = fs::metadata(&outside).unwrap();
+        (found.mode(), found.uid(), found.mtime(), found.ctime(), found.ctime_nsec())
+    };
+    let before = state();
+    let path = outside.display();
+    for (command, args) in [
+        ("chmod", format!("-x {path}")),
+        ("chmod", format!("--reference=a.txt {path}")),
+        ("touch", format!("-d 2001-01-01 {path}")),
+        ("sh", format!("-c chmod\u{a0}4777\u{a0}{path}")),
+        ("sh", format!("-c chown\u{a0}1\u{a0}{path}")),
+        ("sh", format!("-c touch\u{a0}{path}")),
+        ("python3", format!("-c import\u{a0}os;os.fchmod(os.open('{path}',0),0)")),
+        ("python3", format!("-c import\u{a0}os;os.setxattr('{path}','user.x',b'y')")),
+    ] {
+        let args: Vec<_> = args.split(' ').map(|word| word.replace('\u{a0}', " ")).collect();
+        let answer = rig.execute(json!({"command": command, "args": args})).await;
+        assert_ne!(answer.structured["exit_code"], 0, "{command} {args:?}: {}", answer.text());
+        assert_eq!(state(), before, "{command} {args:?}");
+    }
+    let change = "chmod 751 a.txt && touch -d 2001-01-01 a.txt && stat -c '%a %Y' a.txt && \
+                  mkdir $TMPDIR/x && chmod 700 $TMPDIR/x";
+    assert_eq!(stdout(&rig.sh(change).await), "751 978307200\n");
+}
+
+/// Not even in the roots.
+#[tokio::test]
+async fn what_only_reads_changes_no_rights() {
+    let policy = "program.stat.path = '/bin/chmod'\nprogram.cat.path = '/bin/touch'";
+    let rig = rig(policy, &[]).await;
+    let sandbox = rig.execute(json!({"command": "true"})).await.structured["sandbox"].clone();
+    if sandbox["fs_write"] != "enforced" {
+        return;
+    }
+    let before = fs::metadata(rig.inside("a.txt")).unwrap().ctime_nsec();
+    for (command, args) in [("stat", ["700", "a.txt"]), ("cat", ["-c", "a.txt"])] {
+        let answer = rig.execute(json!({"command": command, "args": args})).await;
+        assert!(answer.text().contains("not permitted"), "{}", answer.text());
+    }
+    assert_eq!(fs::metadata(rig.inside("a.txt")).unwrap().ctime_nsec(), before);
 }

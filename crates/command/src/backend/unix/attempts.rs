@@ -1,8 +1,9 @@
 //! What the self-test tries in a program confined like any other ([`super::probe`]).
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::UdpSocket;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -58,12 +59,14 @@ async fn confined(
     let mut confinement = Confinement { starts_nothing: true, ..least.clone() };
     confinement.read.push(inside.clone());
     confinement.write.push(guarded.clone());
+    confinement.sets_attributes = protects;
     confinement.execute.push(start.program.clone());
     let stage =
         Stage { program: start.program, args: start.args, env, confinement: Some(confinement) };
     let fixed = Mount { path: guarded.join("fixed"), read_only: true };
-    let mounts = if protects { vec![fixed] } else { Vec::new() };
-    let task = Task { mounts, ..task(stage, &inside) };
+    let (writable, mounts) =
+        if protects { (vec![guarded], vec![fixed]) } else { (Vec::new(), Vec::new()) };
+    let task = Task { writable, mounts, ..task(stage, &inside) };
     let Collected { text, done, too_many } = collect(helpers, task).await?;
     let report = text.lines().find(|line| line.starts_with('{')).unwrap_or_default();
     let said: Proved = serde_json::from_str(report)?;
@@ -76,6 +79,8 @@ async fn confined(
 fn both(ready: Proved, fresh: Proved) -> Proved {
     Proved {
         fs_write: ready.fs_write && fresh.fs_write,
+        attributes: ready.attributes,
+        protected: fresh.protected && fresh.attributes,
         fs_read: ready.fs_read && fresh.fs_read,
         execute: ready.execute && fresh.execute,
         net: ready.net && fresh.net,
@@ -122,10 +127,12 @@ async fn collect(helpers: &Arc<Helpers>, task: Task) -> io::Result<Collected> {
 pub(super) fn try_everything() -> ExitCode {
     let folder = std::env::var(FOLDER).unwrap_or_default();
     let folder = Path::new(&folder);
+    let mode = Permissions::from_mode(0o777);
     let server = std::env::var(SERVER).ok().and_then(|pid| pid.parse().ok());
     let proved = Proved {
         fs_write: refused(File::create(folder.join("new")))
             && refused(File::create(folder.join("inside/new"))),
+        attributes: refused(fs::set_permissions(folder.join("inside"), mode)),
         fs_read: refused(File::open(folder.join("secret")))
             && fs::read_dir(folder.join("inside")).is_ok(),
         execute: refused(Command::new("/bin/sh").args(["-c", ":"]).status())
@@ -183,5 +190,6 @@ pub(super) fn leave_an_orphan() -> ExitCode {
 }
 
 fn refused<T>(result: io::Result<T>) -> bool {
-    result.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+    let kinds = [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem];
+    result.is_err_and(|error| kinds.contains(&error.kind()))
 }

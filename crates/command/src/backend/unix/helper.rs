@@ -88,7 +88,7 @@ fn serve() -> io::Result<()> {
     let mut call = Call { socket, limits, wakes, programs, group, killed: 0, alone: false };
     call.run();
     if call.alone {
-        kernel::unprotect(&task.mounts);
+        kernel::unprotect(&task.writable, &task.mounts);
         task.placeholders.iter().for_each(|path| protect::remove(path));
         let _removed_already = remove(&ahead.scratch);
     }

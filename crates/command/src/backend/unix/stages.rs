@@ -93,7 +93,7 @@ fn start_each(
     if task.tty {
         ioctl_tiocsctty(&output).map_err(|errno| whole(errno.into()))?;
     }
-    let view = kernel::protect(&task.mounts);
+    let view = kernel::protect(&task.writable, &task.mounts);
     let counted = matches!(view, Ok(true)) && limit_processes(task.limits.max_processes);
     let unprotected = view.err().map(|error| error.to_string());
     let last = task.stages.len().saturating_sub(1);
@@ -144,7 +144,7 @@ fn limit_processes(max_processes: u64) -> bool {
 /// Whether it can start the first program, which may have to see the files in another way.
 pub(super) fn fits(ready: &Ready, task: &Task) -> bool {
     let first = task.stages.first().and_then(|stage| stage.confinement.as_ref());
-    task.mounts.is_empty() && ready.fits(first)
+    task.writable.is_empty() && ready.fits(first)
 }
 
 /// A group of its own, so that a signal reaches what the program has started as well.

@@ -21,7 +21,7 @@ pub(super) struct Starter {
     pub(super) group: Option<Arc<Group>>,
     /// Its processes are limited without a group.
     pub(super) counted: bool,
-    /// Why the task's mounts are not there.
+    /// Why the task's view of the file system is not there.
     pub(super) unprotected: Option<String>,
     /// Not unless it is confined.
     pub(super) must: bool,
@@ -119,7 +119,8 @@ fn is_more(to: &Confinement, base: &Confinement) -> bool {
     to.read.starts_with(&base.read)
         && to.write.starts_with(&base.write)
         && to.execute.starts_with(&base.execute)
-        && (to.network, to.unix_sockets) == (base.network, base.unix_sockets)
+        && (to.network, to.unix_sockets, to.sets_attributes)
+            == (base.network, base.unix_sockets, base.sets_attributes)
 }
 
 fn is_in(group: Option<&Group>) -> bool {

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::process::Command;
 
 use rustix::fs::{Mode, OFlags, open};
@@ -32,11 +33,11 @@ pub(crate) fn no_new_privileges() -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn protect(mounts: &[Mount]) -> io::Result<bool> {
-    if mounts.is_empty() { Ok(false) } else { Err(io::Error::other(REASON)) }
+pub(crate) fn protect(writable: &[PathBuf], _: &[Mount]) -> io::Result<bool> {
+    if writable.is_empty() { Ok(false) } else { Err(io::Error::other(REASON)) }
 }
 
-pub(crate) fn unprotect(_: &[Mount]) {}
+pub(crate) fn unprotect(_: &[PathBuf], _: &[Mount]) {}
 
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
 pub(crate) fn adopt_orphans() -> io::Result<()> {

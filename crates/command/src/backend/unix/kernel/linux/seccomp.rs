@@ -14,8 +14,9 @@ use crate::backend::wire::Confinement;
 mod tests;
 
 const CLONE_NEWUSER: u32 = 0x1000_0000;
-/// `TIOCSTI` and `TIOCLINUX` type into a terminal as if its user had.
-const TYPING: [u32; 2] = [0x5412, 0x541c];
+/// Never granted: `TIOCSTI` and `TIOCLINUX` type into a terminal as if its user had, `FS_IOC_SETFLAGS`
+/// and `FS_IOC_FSSETXATTR` change attributes of files that only need to be open.
+const CONTROLS: [u32; 4] = [0x5412, 0x541c, 0x4008_6602, 0x401c_5820];
 /// From here on numbers are the second way into the same system calls on x86-64.
 const X32: u32 = 0x4000_0000;
 /// Families of sockets that come with the network. Programs look up addresses by the last one.
@@ -101,6 +102,42 @@ const NEVER: &[c_long] = &[
     libc::SYS_adjtimex,
 ];
 
+/// Rights, owners, times and other attributes of files that only need to be read. The last of them are
+/// newer than their names in the C library.
+const ATTRIBUTES: &[c_long] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    FCHMODAT2,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+];
+const FCHMODAT2: c_long = 452;
+const SETXATTRAT: c_long = 463;
+const REMOVEXATTRAT: c_long = 466;
+const FILE_SETATTR: c_long = 469;
+/// The same by calls newer architectures do not have.
+#[cfg(target_arch = "x86_64")]
+const OLDER_ATTRIBUTES: &[c_long] = &[
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER_ATTRIBUTES: &[c_long] = &[];
+
 /// What their first argument says in these: the number of a process. The kernel lets everybody do
 /// this to all processes of their user, the helper and the server among them.
 const TO_A_PROCESS: &[c_long] = &[libc::SYS_prlimit64, libc::SYS_sched_setaffinity];
@@ -113,7 +150,6 @@ const IOPRIO_WHO_PROCESS: u32 = 1;
 /// What every program is refused.
 pub(crate) fn refused(to: &Confinement) -> io::Result<BpfProgram> {
     let mut cases: Vec<Case> = NEVER.iter().map(|call| case(*call, vec![refuse(EPERM)])).collect();
-    let [pushing, pasting] = TYPING;
     cases.extend([
         // A C library that is told so uses `clone`, whose flags can be looked at.
         case(libc::SYS_clone3, vec![refuse(ENOSYS)]),
@@ -121,26 +157,27 @@ pub(crate) fn refused(to: &Confinement) -> io::Result<BpfProgram> {
             libc::SYS_clone,
             vec![load(0, 0), next_if(Test::HasBit, CLONE_NEWUSER), refuse(EPERM), allow()],
         ),
-        case(
-            libc::SYS_ioctl,
-            vec![
-                load(1, 0),
-                next_if(Test::IsEqual, pushing),
-                refuse(EPERM),
-                next_if(Test::IsEqual, pasting),
-                refuse(EPERM),
-                allow(),
-            ],
-        ),
+        case(libc::SYS_ioctl, controls()),
         case(libc::SYS_socket, sockets(to)),
         case(libc::SYS_socketpair, pairs(to)),
     ]);
+    if !to.sets_attributes {
+        let all = ATTRIBUTES.iter().chain(OLDER_ATTRIBUTES);
+        cases.extend(all.map(|call| case(*call, vec![refuse(EPERM)])));
+    }
     cases.extend(TO_A_PROCESS.iter().map(|call| case(*call, to_itself(0))));
     cases.extend(TO_SOMEBODY.iter().map(|(call, process)| {
         let who = [load(0, 0), next_unless(Test::IsEqual, *process), refuse(EPERM)];
         case(*call, [who.to_vec(), to_itself(1)].concat())
     }));
     filter(cases, X32)
+}
+
+fn controls() -> Steps {
+    let mut steps = vec![load(1, 0)];
+    steps.extend(CONTROLS.iter().flat_map(|it| [next_if(Test::IsEqual, *it), refuse(EPERM)]));
+    steps.push(allow());
+    steps
 }
 
 /// Only if this argument is 0, the caller itself, and not the number of a process.

@@ -4,7 +4,7 @@
 use libc::{AF_INET, AF_UNIX, EACCES, ENOSYS, EPERM, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO};
 use seccompiler::BpfProgram;
 
-use super::{NEVER, X32, only, refused};
+use super::{ATTRIBUTES, NEVER, OLDER_ATTRIBUTES, X32, only, refused};
 use crate::backend::wire::Confinement;
 
 const ALLOWED: u32 = SECCOMP_RET_ALLOW;
@@ -55,6 +55,8 @@ fn every_number_has_the_right_verdict() {
             libc::SYS_clone3 => error(ENOSYS),
             libc::SYS_socket | libc::SYS_socketpair | libc::SYS_ioprio_set => error(EPERM),
             never if NEVER.contains(&never) => error(EPERM),
+            other if ATTRIBUTES.contains(&other) => error(EPERM),
+            older if OLDER_ATTRIBUTES.contains(&older) => error(EPERM),
             _ => ALLOWED,
         };
         assert_eq!(verdict(&filter, number, [0, 0]), right, "{number}");
@@ -71,6 +73,7 @@ fn arguments_decide_about_some() {
         refused(&Confinement { network, unix_sockets, ..Confinement::default() }).unwrap()
     };
     let (none, network, unix) = (of(false, false), of(true, false), of(false, true));
+    let writer = refused(&Confinement { sets_attributes: true, ..Confinement::default() }).unwrap();
     const UPPER: u64 = 7 << 32;
     const CLOEXEC: u64 = libc::SOCK_CLOEXEC as u64 | libc::SOCK_NONBLOCK as u64;
     let [inet, local] = [AF_INET as u64, AF_UNIX as u64];
@@ -81,6 +84,10 @@ fn arguments_decide_about_some() {
         (&none, libc::SYS_ioctl, [0, 0x5401], ALLOWED),
         (&none, libc::SYS_ioctl, [0, 0x5412], error(EPERM)),
         (&none, libc::SYS_ioctl, [0, UPPER | 0x541c], error(EPERM)),
+        (&writer, libc::SYS_ioctl, [0, 0x4008_6602], error(EPERM)),
+        (&writer, libc::SYS_ioctl, [0, 0x401c_5820], error(EPERM)),
+        (&writer, libc::SYS_fchmod, [0, 0], ALLOWED),
+        (&writer, libc::SYS_utimensat, [0, 0], ALLOWED),
         (&none, libc::SYS_prlimit64, [UPPER, 0], ALLOWED),
         (&none, libc::SYS_prlimit64, [1, 0], error(EPERM)),
         (&none, libc::SYS_sched_setaffinity, [0, 8], ALLOWED),
