@@ -160,6 +160,8 @@ impl Backend {
                 return Err(Error::OwnFileInRoot { path: path.clone() });
             }
         }
+        let mut named = policy.programs.values().filter_map(|program| program.path.as_ref());
+        named.try_for_each(|path| programs::check_place(path, &roots))?;
         tracing::info!("policy {}", policy.digest);
         // What is run must not find this process's environment under its number.
         system::hide_from_others();
@@ -175,9 +177,7 @@ impl Backend {
         let proved = OnceCell::new();
         if settings.sandbox == SandboxMode::Required {
             let found = probe::run_now(&ahead, &decider.least_confinement())?;
-            let policy = &decider.policy;
-            let protects = policy.lets_write() && !policy.protect.is_empty();
-            let missing = found.missing(protects).join(", ");
+            let missing = found.missing(decider.policy.lets_write()).join(", ");
             if !missing.is_empty() {
                 return Err(Error::NotProved { missing });
             }

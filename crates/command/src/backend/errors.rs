@@ -43,16 +43,16 @@ pub(crate) enum Error {
     )]
     OtherFile { name: String },
     #[error(
-        "`{name}` is not in the policy, so it is not run. An operator who trusts it can add this \
-         line to the policy file: {line}"
+        "`{name}` is not in the policy, so it is not run. An operator who trusts it can add this at the \
+         end of the policy file:\n{lines}"
     )]
-    Unclassified { name: String, line: String },
+    Unclassified { name: String, lines: String },
     #[error(
         "`{name}` is not run: it is of the class `{}`, which {}, and that is not granted. An \
-         operator can add this line to the policy file: {line}",
+         operator can add this at the end of the policy file:\n{lines}",
         class.word(), class.meaning()
     )]
-    NotGranted { name: String, class: Class, line: String },
+    NotGranted { name: String, class: Class, lines: String },
     #[error("`{name}` is not run: the argument `{argument}` {why}. describe_policy tells more.")]
     Argument { name: String, argument: String, why: &'static str },
     #[error(

@@ -151,7 +151,9 @@ impl Roots {
         let existing = path.ancestors().find_map(real);
         let Some((part, real)) = existing else { return false };
         let rest = path.strip_prefix(part).unwrap_or(Path::new(""));
+        // A link to what is not there is followed by who makes it.
+        let dangles = rest.components().next().is_some_and(|next| part.join(next).is_symlink());
         let climbs = rest.components().any(|component| component == Component::ParentDir);
-        !climbs && self.holds(&real)
+        !climbs && !dangles && self.holds(&real)
     }
 }

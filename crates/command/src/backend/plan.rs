@@ -107,8 +107,8 @@ impl Decider {
         let found = self.programs.find(name, program.path.as_deref())?;
         is_same_file(command, &found)?;
         if !self.policy.allows(program) {
-            let line = format!("program.{}.allow = true", toml_key(name));
-            return Err(Error::NotGranted { name: name.to_owned(), class, line });
+            let lines = format!("[program.{}]\nallow = true", toml_key(name));
+            return Err(Error::NotGranted { name: name.to_owned(), class, lines });
         }
         let (rule, args) = self.arguments(name, program, args, cwd)?;
         Ok(Decision {
@@ -130,7 +130,10 @@ impl Decider {
             Err(_) => Error::NotFound { name: command.to_owned() },
             Ok(_) => Error::Unclassified {
                 name: name.to_owned(),
-                line: format!("program.{}.class = \"interpreter\"", toml_key(name)),
+                lines: format!(
+                    "[program.{}]\nclass = \"interpreter\"\nallow = true",
+                    toml_key(name)
+                ),
             },
         }
     }
@@ -166,12 +169,13 @@ impl Decider {
                 full.extend_from_slice(before);
                 full.push(word.clone());
                 full.extend_from_slice(&rules.prepend);
-                full.extend_from_slice(rest);
+                full.extend_from_slice(without_first_of(&rules.prepend, rest));
             }
             _ => {
                 own.map_or(Ok(()), |rules| check(rules, args))?;
-                full.extend(own.map(|rules| rules.prepend.clone()).unwrap_or_default());
-                full.extend_from_slice(args);
+                let in_front = own.map(|rules| rules.prepend.as_slice()).unwrap_or_default();
+                full.extend_from_slice(in_front);
+                full.extend_from_slice(without_first_of(in_front, args));
             }
         }
         Ok((rule, full))
@@ -265,7 +269,15 @@ impl Decider {
     }
 }
 
-fn is_dangerous(name: &str) -> bool {
+/// A word that is put in front anyway, as the `show` of `git reflog show`, is not wanted twice.
+fn without_first_of<'a>(in_front: &[String], args: &'a [String]) -> &'a [String] {
+    match (in_front.first(), args.split_first()) {
+        (Some(word), Some((first, rest))) if word == first => rest,
+        _ => args,
+    }
+}
+
+pub(super) fn is_dangerous(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     DANGEROUS.contains(&name.as_str())
         || system::is_dangerous(&name)

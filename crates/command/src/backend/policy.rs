@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::arguments::Rules;
+use super::plan::is_dangerous;
 use super::system;
 
 /// In the language of the operator's file.
@@ -110,7 +111,9 @@ impl Policy {
         for (name, program) in own.program {
             let name = system::policy_key(&name);
             let known = file.program.remove(&name).unwrap_or_default();
-            file.program.insert(name, program.over(known));
+            let program = program.over(known);
+            program.check(&name).map_err(wrong)?;
+            file.program.insert(name, program);
         }
         file.env.extend(own.env);
         let protect = own.protect.or(file.protect).unwrap_or_default();
@@ -119,6 +122,10 @@ impl Policy {
         };
         if let Some(path) = protect.iter().find(|path| path.is_empty() || !plain(path)) {
             return Err(wrong(format!("`protect` holds {path:?}, which is no path from a root")));
+        }
+        if let Some(name) = own.allow_env.iter().find(|name| is_dangerous(name)) {
+            let why = "a call that sets it could make a program run another";
+            return Err(wrong(format!("`allow_env` holds {name}: {why}")));
         }
         let allow_env = file.allow_env.into_iter().chain(own.allow_env).collect();
         Ok(Self {
@@ -144,6 +151,17 @@ impl Policy {
 }
 
 impl Program {
+    fn check(&self, name: &str) -> Result<(), String> {
+        if self.class.is_none() {
+            return Err(format!("`program.{name}` needs a `class`: data, config, writer, …"));
+        }
+        let mut paths = self.path.iter().chain(self.starts.iter().flatten());
+        match paths.find(|path| path.is_relative()) {
+            Some(path) => Err(format!("`program.{name}` names {path:?}: give a whole path")),
+            None => Ok(()),
+        }
+    }
+
     fn over(self, known: Self) -> Self {
         Self {
             class: self.class.or(known.class),

@@ -64,6 +64,23 @@ impl Programs {
     }
 }
 
+/// A program an operator names is as safe as those that are found: what runs here cannot replace it,
+/// nor can other users.
+pub(super) fn check_place(path: &Path, roots: &Roots) -> Result<(), Error> {
+    let Ok(real) = system::canonicalize(path) else {
+        tracing::warn!("the policy names {}, which is not there", path.display());
+        return Ok(());
+    };
+    if roots.holds(&real) {
+        return Err(Error::OwnFileInRoot { path: path.to_owned() });
+    }
+    let is_loose = |path: &Path| fs::metadata(path).is_ok_and(|found| !system::is_private(&found));
+    if is_loose(&real) || real.parent().is_some_and(is_loose) {
+        return Err(Error::Policy { reason: format!("others can write to {}", path.display()) });
+    }
+    Ok(())
+}
+
 fn safe_directory(dir: &Path, roots: &Roots) -> Option<PathBuf> {
     if dir.is_relative() {
         return None;

@@ -100,7 +100,7 @@ async fn wrappers_and_interpreters_are_a_class_of_their_own() {
     for name in INTERPRETERS {
         let error = most.decide(name, &[], None).unwrap_err().to_string();
         assert!(error.contains("runs whatever it is told to"), "{name}: {error}");
-        assert!(error.contains(&format!("program.{name}.allow = true")), "{name}: {error}");
+        assert!(error.contains(&format!("[program.{name}]\nallow = true")), "{name}: {error}");
     }
     // And what nobody has classified is not run at all, even with all of them granted.
     let all = open(EVERYTHING);

@@ -1,5 +1,7 @@
 //! What the policy refuses, and what it says then. Nothing here is run.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::rig::{EVERYTHING, Rig, rig, stdout};
@@ -101,41 +103,56 @@ async fn no_variable_can_make_a_program_run_another() {
         "ld_preload",
         "TAR_OPTIONS",
     ];
-    // Not even if the operator lists them.
-    let policy = format!("allow_env = {names:?}");
-    let rig = rig(&policy, &[]).await;
+    let rig = rig("", &[]).await;
+    let file = rig.outside.path().join("another.toml");
     for name in names {
         refuses(&rig, json!({"command": "ls", "env": {name: "x"}}), "may not be set").await;
+        // An operator who lists it is told at once.
+        std::fs::write(&file, format!("allow_env = [{name:?}]")).unwrap();
+        let said = start(&rig.inside(""), &file).unwrap();
+        assert!(said.contains("could make a program run another"), "{name}: {said}");
     }
+}
+
+/// What is wrong with a policy.
+fn start(root: &Path, policy: &Path) -> Option<String> {
+    let [root, policy] = [root, policy].map(|path| path.to_str().unwrap());
+    let flags = ["x", "--root", root, "--policy", policy];
+    let config: crate::config::Config = clap::Parser::try_parse_from(flags).unwrap();
+    crate::backend::Backend::open(&config.settings()).err().map(|error| error.to_string())
 }
 
 #[tokio::test]
 async fn unclassified_programs_and_classes_not_granted_tell_the_line_to_add() {
     let rig = rig("", &[]).await;
     for (command, line) in [
-        ("sh", "program.sh.allow = true"),
-        ("env", "program.env.allow = true"),
-        ("xargs", "program.xargs.allow = true"),
-        ("awk", "program.awk.allow = true"),
-        ("nice", "program.nice.allow = true"),
-        ("timeout", "program.timeout.allow = true"),
-        ("setsid", "program.setsid.allow = true"),
-        ("stdbuf", "program.stdbuf.allow = true"),
-        ("rm", "program.rm.allow = true"),
-        ("tee", "program.tee.allow = true"),
-        ("who", "program.who.class = \"interpreter\""),
-        ("[", "program.\"[\".class = \"interpreter\""),
+        ("sh", "[program.sh]\nallow = true"),
+        ("env", "[program.env]\nallow = true"),
+        ("xargs", "[program.xargs]\nallow = true"),
+        ("awk", "[program.awk]\nallow = true"),
+        ("nice", "[program.nice]\nallow = true"),
+        ("timeout", "[program.timeout]\nallow = true"),
+        ("setsid", "[program.setsid]\nallow = true"),
+        ("stdbuf", "[program.stdbuf]\nallow = true"),
+        ("rm", "[program.rm]\nallow = true"),
+        ("tee", "[program.tee]\nallow = true"),
+        ("id", "[program.id]\nclass = \"interpreter\"\nallow = true"),
+        ("who", "[program.who]\nclass = \"interpreter\"\nallow = true"),
+        ("[", "[program.\"[\"]\nclass = \"interpreter\"\nallow = true"),
     ] {
         refuses(&rig, json!({"command": command}), line).await;
-    }
-    // The very line makes it run.
-    for (command, line) in
-        [("env", "program.env.allow = true"), ("[", "program.\"[\".class = \"data\"")]
-    {
-        let rig = super::rig::rig(line, &[]).await;
-        let answer = rig.execute(json!({"command": command, "args": []})).await;
-        let allowed = matches!(command, "env") || line.contains("data");
-        assert_eq!(!answer.is_error, allowed, "{}", answer.text());
+        // The very lines let it run, whatever the file holds already.
+        for file in [
+            "",
+            "grant = ['data']\nprogram.ls.allow = false",
+            "[program.cargo]\nallow = true\nnetwork = true",
+            "[program]\nls = { allow = false }",
+        ] {
+            let rig = super::rig::rig(&format!("{file}\n{line}\n"), &[]).await;
+            let told = rig.call("describe_policy", json!({"command": command})).await;
+            let is_here = !told.text().contains("There is no program");
+            assert!(!is_here || told.structured["decision"]["allowed"] == true, "{file} {line}");
+        }
     }
 }
 
@@ -227,6 +244,43 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("file", &["-C", "-m", "x"]),
     ("tree", &["-o", "out"]),
     ("jq", &["-f", "/etc/passwd", "."]),
+    // What looks like a value and is none.
+    ("git", &["diff", "--relative", "--output=f"]),
+    ("git", &["diff", "--abbrev", "--ext-diff"]),
+    ("git", &["diff", "-U", "--output=f"]),
+    ("git", &["log", "--pretty", "--output=f"]),
+    ("git", &["log", "--stat", "--output=f"]),
+    ("git", &["show", "--abbrev", "--textconv"]),
+    ("git", &["status", "-u", "--ext-diff"]),
+    ("git", &["describe", "--abbrev", "--output=f"]),
+    ("od", &["-w", "/etc/passwd"]),
+    ("date", &["--iso-8601", "--set=2020-01-01"]),
+    ("date", &["-I", "-f/etc/passwd"]),
+    ("date", &["010100002030"]),
+    ("tree", &["-Lo", "2", "out"]),
+    ("xxd", &["a.txt", "-sx"]),
+    // What looks like the end of options and is none.
+    ("find", &["--", ".", "-exec", "id", ";"]),
+    ("find", &["--", ".", "-fls", "f"]),
+    ("diff", &["--palette", "--", "--from-file=/etc/passwd"]),
+    // What begins like an option with a path.
+    ("diff", &["--from-f=/etc/passwd", "a.txt"]),
+    ("wc", &["--files0=/etc/passwd"]),
+    ("hexdump", &["--format-file=/etc/passwd", "a.txt"]),
+    ("touch", &["--ref=/etc/passwd", "a.txt"]),
+    ("cp", &["a.txt", "--target=/tmp"]),
+    ("mv", &["--target", "/tmp", "a.txt"]),
+    // Where the first operand is a path.
+    ("grep", &["-e", "root", "/etc/passwd"]),
+    ("grep", &["/etc/passwd", "-ne", "root"]),
+    ("grep", &["--regexp=root", "/etc/passwd"]),
+    ("sed", &["-e", "p", "/etc/passwd"]),
+    ("rg", &["--files", "/etc"]),
+    ("chmod", &["-x", "/etc/passwd"]),
+    ("strings", &["@/etc/passwd"]),
+    ("git", &["diff", "/dev/null", "/etc/passwd"]),
+    ("git", &["branch", "new"]),
+    ("git", &["reflog", "expire", "--all", "--expire=now"]),
     ("jq", &["--rawfile", "x", "/etc/passwd", "."]),
 ];
 
@@ -251,15 +305,35 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("cat", &["-"]),
     ("cat", &["--", "-n"]),
     ("diff", &["-u", "a.txt", "b.txt"]),
+    ("grep", &["-e", "/etc/passwd", "a.txt"]),
+    ("grep", &["-2", "-e", "one", "--", "a.txt"]),
+    ("rg", &["--files", "-g", "*.rs"]),
+    ("git", &["diff", "--stat=80", "-M50%", "main...dev", "--", ":!x"]),
+    ("git", &["log", "--pretty=oneline", "--abbrev=8", "-U3", "-iw"]),
+    ("git", &["status", "-uno", "--porcelain=v2"]),
+    ("git", &["branch", "--show-current"]),
+    ("git", &["reflog", "show", "HEAD"]),
+    ("git", &["for-each-ref", "--sort=-committerdate", "--count", "5"]),
+    ("git", &["blame", "-L", "1,3", "--line-porcelain", "a.txt"]),
+    ("date", &["-u", "+%F"]),
+    ("date", &["-Iseconds"]),
+    ("tree", &["-aL", "2"]),
+    ("xxd", &["-l", "16", "a.txt"]),
+    ("diff", &["--label", "--", "a.txt", "a.txt"]),
+    ("wc", &["-l", "--", "a.txt"]),
+    ("head", &["--lines", "3", "--", "a.txt"]),
 ];
 
 #[tokio::test]
 async fn arguments_not_listed_are_refused() {
-    let rig = rig("", &[]).await;
+    let rig = rig("grant = ['data', 'config', 'writer']", &[]).await;
     for (command, args) in REFUSED {
         let decided = rig.call("describe_policy", json!({"command": command, "args": args})).await;
         let decision = &decided.structured["decision"];
         assert_eq!(decision["allowed"], false, "{command} {args:?}: {}", decided.text());
+        let why = decision["refusal"].as_str().unwrap();
+        let right = ["the argument", "the subcommand", "There is no program"];
+        assert!(right.iter().any(|it| why.contains(it)), "{command} {args:?}: {why}");
     }
     for (command, args) in ALLOWED {
         let decided = rig.call("describe_policy", json!({"command": command, "args": args})).await;
@@ -298,13 +372,12 @@ async fn paths_outside_are_refused_before_the_kernel_has_to() {
 fn a_wrong_policy_stops_the_start() {
     let outside = tempfile::tempdir().unwrap();
     let root = outside.path().join("root");
-    std::fs::create_dir(&root).unwrap();
-    let open = |file: &std::path::Path| {
-        let (root, file) = (root.to_str().unwrap(), file.to_str().unwrap());
-        let config: crate::config::Config =
-            clap::Parser::try_parse_from(["x", "--root", root, "--policy", file]).unwrap();
-        crate::backend::Backend::open(&config.settings()).err().map(|error| error.to_string())
-    };
+    let loose = outside.path().join("loose");
+    for dir in [&root, &loose] {
+        std::fs::create_dir(dir).unwrap();
+        std::fs::copy("/bin/true", dir.join("ls")).unwrap();
+    }
+    std::fs::set_permissions(&loose, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     for (name, text, error) in [
         ("a.toml", "grant = ['everything']", Some("unknown variant")),
         ("b.toml", "grants = []", Some("unknown field")),
@@ -312,17 +385,24 @@ fn a_wrong_policy_stops_the_start() {
         ("d.json", "{\"grant\": [\"data\"], \"program\": {\"x\": {\"class\": \"data\"}}}", None),
         ("e.json", "{\"grant\": }", Some("the policy is wrong")),
         ("f.toml", "grant = []", None),
+        ("g.toml", "program.x.allow = true", Some("needs a `class`")),
+        ("h.toml", "program.ls.path = 'bin/ls'", Some("give a whole path")),
+        ("i.toml", "program.tar.starts = ['gzip']", Some("give a whole path")),
+        ("j.toml", "program.ls.path = 'ROOT/ls'", Some("is in a root")),
+        ("k.toml", "program.ls.path = 'LOOSE/ls'", Some("others can write")),
+        ("l.toml", "program.ls.path = '/not/there'", None),
         ("root/inside.toml", "", Some("is in a root")),
     ] {
         let file = outside.path().join(name);
-        std::fs::write(&file, text).unwrap();
-        match (open(&file), error) {
+        let text = text.replace("ROOT", root.to_str().unwrap());
+        std::fs::write(&file, text.replace("LOOSE", loose.to_str().unwrap())).unwrap();
+        match (start(&root, &file), error) {
             (None, None) => {}
             (Some(said), Some(error)) => assert!(said.contains(error), "{name}: {said}"),
             other => panic!("{name}: {other:?}"),
         }
     }
-    assert!(open(&outside.path().join("missing.toml")).unwrap().contains("--policy"));
+    assert!(start(&root, &outside.path().join("missing.toml")).unwrap().contains("--policy"));
 }
 
 #[tokio::test]
