@@ -157,7 +157,8 @@ fn identity(found: Stat) -> Identity {
     (found.st_dev, found.st_ino)
 }
 
-/// The superuser keeps what goes with files, which the rules above bound, and nothing else.
+/// The superuser keeps what goes with files, and nothing else: which files is bounded by the rules
+/// above, and for their rights and owners by [`super::mounts`].
 fn drop_capabilities() {
     if !getuid().is_root() {
         return;
