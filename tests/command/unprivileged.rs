@@ -134,6 +134,33 @@ fn what_a_program_leaves_without_rights_is_removed() {
     }
 }
 
+/// An owner can take away the right to look at what is protected, and give it back.
+#[test]
+fn what_cannot_be_looked_at_is_protected_all_the_same() {
+    let (rig, program) = rig();
+    let mut command = rig.command(&[]);
+    command[0] = program;
+    let Some(command) = As::Nobody.start(&command) else { return };
+    let mut server = Running::spawn(&command);
+    server.initialize();
+    let git = rig.root().join(".git");
+    fs::create_dir(&git).unwrap();
+    chown(&git, Some(NOBODY), Some(NOBODY)).unwrap();
+    let held = sandbox(&mut server, &sh("chmod 0 .git"));
+    if held["protected"] != "enforced" {
+        return;
+    }
+    let change = "chmod 700 .git; echo x > .git/config; mkdir .git/hooks; chmod 700 .";
+    for rights in ["true", "chmod 500 ."] {
+        sandbox(&mut server, &sh(rights));
+        let answer = server.call(&sh(change));
+        let result = &answer["result"]["structuredContent"];
+        assert_eq!(result["sandbox"]["protected"], "enforced", "{answer}");
+        let config = fs::read_to_string(git.join("config")).unwrap_or_default();
+        assert_eq!(config, "", "{rights}: {answer}");
+    }
+}
+
 #[test]
 fn nothing_is_run_that_is_not_as_confined_as_required() {
     let (rig, program) = rig();

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::system;
 use super::wire::Mount;
 
 /// Paths from each root. One that ends with a slash is a directory.
@@ -60,8 +61,13 @@ impl Protected {
             let is_last = parts.peek().is_none();
             let ours = match self.put(&whole, !is_last || path.ends_with('/'), held) {
                 Ok(ours) => ours,
-                // What this process cannot make, no program it starts can.
-                Err(error) if may_not(&error) => break,
+                Err(error) if may_not(&error) => {
+                    // Nor can a program, unless it gives the directory more rights, as its owner may.
+                    if let Some(parent) = whole.parent().filter(|parent| is_own(parent)) {
+                        mounts.insert(parent.to_owned(), true);
+                    }
+                    break;
+                }
                 Err(error) => return Err(error),
             };
             let is_directory = fs::symlink_metadata(&whole)?.is_dir();
@@ -127,6 +133,10 @@ fn may_not(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
+fn is_own(directory: &Path) -> bool {
+    fs::symlink_metadata(directory).is_ok_and(|found| system::is_own(&found))
+}
+
 /// Unless somebody has put something into it meanwhile.
 pub(super) fn remove(path: &Path) {
     let Ok(found) = fs::symlink_metadata(path) else { return };
@@ -140,7 +150,14 @@ pub(super) fn remove(path: &Path) {
     };
 }
 
-/// Nothing, in the language of the file.
+/// Nothing, in the language of the file. A repository's configuration is in the directory that
+/// `commondir` names: without one, its own.
 fn contents(path: &Path) -> &'static str {
-    if path.extension().is_some_and(|extension| extension == "json") { "{}\n" } else { "" }
+    if path.ends_with(".git/commondir") {
+        ".\n"
+    } else if path.extension().is_some_and(|extension| extension == "json") {
+        "{}\n"
+    } else {
+        ""
+    }
 }

@@ -164,6 +164,11 @@ pub(crate) fn is_private(directory: &Metadata) -> bool {
     directory.mode() & WRITABLE_BY_OTHERS == 0
 }
 
+/// Of the user this process runs as.
+pub(crate) fn is_own(found: &Metadata) -> bool {
+    found.uid() == rustix::process::geteuid().as_raw()
+}
+
 pub(crate) fn is_program(_: &Path, found: &Metadata) -> bool {
     const EXECUTABLE: u32 = 0o111;
     found.is_file() && found.mode() & EXECUTABLE != 0

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::confined::has_python;
 use super::rig::{EVERYTHING, IS_PORTABLE, mark, marked, rig, stdout};
 
 /// Each ends by itself after a few hundred processes, should nobody end it.
@@ -59,6 +60,16 @@ async fn too_much_memory_is_ended() {
     let answer = rig.sh(hungry).await;
     assert!(answer.is_error);
     assert_eq!(answer.structured["status"], "too_much_memory", "{}", answer.text());
+    // Nor is it hidden by the end of the first thread.
+    let hidden = "import ctypes, threading, time\n\
+                  hold = lambda: (time.sleep(0.3), bytearray(300 << 20), time.sleep(9))\n\
+                  threading.Thread(target=hold).start()\n\
+                  ctypes.CDLL(None).pthread_exit(None)";
+    if has_python(&rig).await {
+        let arguments = json!({"command": "python3", "args": ["-c", hidden]});
+        let answer = rig.execute(arguments).await;
+        assert_eq!(answer.structured["status"], "too_much_memory", "{}", answer.text());
+    }
 }
 
 /// Those that run, those that wait, and those that are told to come back.

@@ -47,6 +47,8 @@ const CHANGES: &[&str] = &[
     "rm -rf .git && mkdir -p .git/hooks && echo x > .git/hooks/pre-commit",
     "mv .git old && mkdir -p .git/hooks && echo x > .git/hooks/pre-commit",
     "mv .git/hooks old && mkdir .git/hooks && echo x > .git/hooks/pre-commit",
+    "echo ../evil > .git/commondir",
+    "rm -f .git/commondir; echo ../evil > .git/commondir",
     "echo x > .envrc",
     "rm -f .envrc; echo x > .envrc",
     "mkdir -p .vscode && echo x > .vscode/tasks.json",
@@ -171,6 +173,7 @@ async fn rights_times_and_owners_are_changed_in_the_roots_only() {
         ("sh", format!("-c chown\u{a0}1\u{a0}{path}")),
         ("sh", format!("-c touch\u{a0}{path}")),
         ("python3", format!("-c import\u{a0}os;os.fchmod(os.open('{path}',0),0)")),
+        ("python3", "-c import\u{a0}os;os.fchmod(0,0o666)".to_owned()),
         ("python3", format!("-c import\u{a0}os;os.setxattr('{path}','user.x',b'y')")),
     ] {
         let args: Vec<_> = args.split(' ').map(|word| word.replace('\u{a0}', " ")).collect();

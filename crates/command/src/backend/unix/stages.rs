@@ -1,5 +1,6 @@
 //! The programs of a call and the pipes between them; no shell is involved.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -7,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
+use rustix::fs::{fstat, stat};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, ioctl_tiocsctty, kill_process_group, setrlimit,
 };
@@ -97,7 +99,7 @@ fn start_each(
     let counted = matches!(view, Ok(true)) && limit_processes(task.limits.max_processes);
     let unprotected = view.err().map(|error| error.to_string());
     let last = task.stages.len().saturating_sub(1);
-    let mut next_input = input;
+    let mut next_input = in_view(input).map_err(whole)?;
     for (index, stage) in task.stages.iter().enumerate() {
         let this = |error: io::Error| failed(index, &error);
         let mut stdout = output.try_clone().map_err(this)?;
@@ -133,6 +135,13 @@ fn start_each(
         programs.signal(Signal::CONT);
     }
     Ok(())
+}
+
+/// The same device seen through the programs' own view of the file system, in which its rights are
+/// not theirs to change.
+fn in_view(input: OwnedFd) -> io::Result<OwnedFd> {
+    let (theirs, null) = (fstat(&input)?, stat("/dev/null")?);
+    if theirs.st_rdev != null.st_rdev { Ok(input) } else { Ok(File::open("/dev/null")?.into()) }
 }
 
 /// Of those of this user in this space of users, which are the call's alone. `false`: it cannot be.

@@ -25,6 +25,8 @@ const NETWORK: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 /// Set in the types of sockets for datagrams, `SOCK_DGRAM` and `SOCK_RAW`, and not in those of others.
 const DATAGRAMS: u32 = 2;
 
+const F_SETLEASE: u32 = 1024;
+
 const NEVER: &[c_long] = &[
     // Other processes.
     libc::SYS_ptrace,
@@ -158,6 +160,11 @@ pub(crate) fn refused(to: &Confinement) -> io::Result<BpfProgram> {
             vec![load(0, 0), next_if(Test::HasBit, CLONE_NEWUSER), refuse(EPERM), allow()],
         ),
         case(libc::SYS_ioctl, controls()),
+        // Whoever opens a file with a lease on it waits for its holder.
+        case(
+            libc::SYS_fcntl,
+            vec![load(1, 0), next_if(Test::IsEqual, F_SETLEASE), refuse(EPERM), allow()],
+        ),
         case(libc::SYS_socket, sockets(to)),
         case(libc::SYS_socketpair, pairs(to)),
     ]);

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 
@@ -63,8 +64,18 @@ pub(crate) fn usage(page_bytes: u64) -> (u64, u64) {
     (pids.len() as u64, pages.saturating_mul(page_bytes))
 }
 
+/// A process whose first thread has ended says so of any other.
 fn resident_pages(pid: i32) -> Option<u64> {
-    fs::read_to_string(format!("/proc/{pid}/statm")).ok()?.split(' ').nth(1)?.parse().ok()
+    let pages = |of: PathBuf| -> Option<u64> {
+        fs::read_to_string(of.join("statm")).ok()?.split(' ').nth(1)?.parse().ok()
+    };
+    let process = PathBuf::from(format!("/proc/{pid}"));
+    let of_first = pages(process.clone())?;
+    if of_first > 0 {
+        return Some(of_first);
+    }
+    let threads = fs::read_dir(process.join("task")).ok()?;
+    threads.filter_map(|thread| pages(thread.ok()?.path())).max()
 }
 
 /// A child belongs to the thread that started it, so every thread is asked.

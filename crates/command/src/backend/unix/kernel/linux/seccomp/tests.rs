@@ -88,6 +88,8 @@ fn arguments_decide_about_some() {
         (&writer, libc::SYS_ioctl, [0, 0x401c_5820], error(EPERM)),
         (&writer, libc::SYS_fchmod, [0, 0], ALLOWED),
         (&writer, libc::SYS_utimensat, [0, 0], ALLOWED),
+        (&writer, libc::SYS_fcntl, [0, 1024], error(EPERM)),
+        (&writer, libc::SYS_fcntl, [0, 1025], ALLOWED),
         (&none, libc::SYS_prlimit64, [UPPER, 0], ALLOWED),
         (&none, libc::SYS_prlimit64, [1, 0], error(EPERM)),
         (&none, libc::SYS_sched_setaffinity, [0, 8], ALLOWED),
